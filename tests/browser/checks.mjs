@@ -4,6 +4,10 @@ import { join } from 'node:path';
 
 const SIZES = [{ width: 360, height: 740 }, { width: 1280, height: 800 }, { width: 3840, height: 2160 }];
 const SCHEMES = ['light', 'dark'];
+/** Height of letters in charts, in pixels. */
+const TEXT_MIN = 10;
+/** A4 with margins of 12 mm, as the style sheet has it. */
+const PAPER = { width: 703, height: 1032 };
 /** What can have the focus. */
 const FOCUSABLE = 'a[href], button:not(:disabled), input, select, textarea, summary, [tabindex="0"]';
 /** More steps than any of these pages has. */
@@ -75,6 +79,49 @@ export class Checks {
       return `${root.scrollWidth} px, by ${widest?.outerHTML.slice(0, 120)}`;
     });
     this.expect(beyond === null, `${name}: ${beyond} at ${width} px`);
+  }
+
+  /** A report on a phone, a desk and paper: text of charts can be read, none covers another or leaves its picture. */
+  async report(name, address) {
+    const { context, page } = await this.open(name, { viewport: SIZES[0] });
+    await page.goto(address);
+    await this.legible(`${name} on a phone`, page);
+    const small = await page.evaluate(() => [...document.querySelectorAll('button')]
+      .filter((it) => it.getClientRects().length > 0 && it.getBoundingClientRect().height < 44).length);
+    this.expect(small === 0, `${name}: ${small} buttons are lower than 44 px on a phone`);
+    await page.setViewportSize(SIZES[1]);
+    await this.legible(`${name} on a desk`, page);
+    await page.emulateMedia({ media: 'print' });
+    await page.setViewportSize(PAPER);
+    await this.legible(`${name} on paper`, page);
+    await this.fits(`${name} on paper`, page, PAPER.width);
+    const pdf = (await page.pdf({ format: 'A4' })).toString('latin1');
+    const sheets = pdf.match(/\/Type \/Page\b/g).length;
+    this.expect(sheets < 8, `${name}: ${sheets} pages on paper`);
+    await context.close();
+  }
+
+  async legible(name, page) {
+    const faults = await page.evaluate((least) => {
+      const found = [];
+      for (const svg of document.querySelectorAll('svg')) {
+        if (svg.getClientRects().length === 0) continue;
+        const frame = svg.getBoundingClientRect();
+        const scale = frame.width / svg.viewBox.baseVal.width;
+        const texts = [...svg.querySelectorAll('text')].map((it) => [it, it.getBoundingClientRect()]);
+        texts.forEach(([it, box], i) => {
+          const said = `${svg.querySelector('title').textContent}: ${it.textContent}`;
+          if (it.getAttribute('font-size') * scale < least) found.push(`${said} is smaller than ${least} px`);
+          if (box.left < frame.left - 1 || box.right > frame.right + 1) found.push(`${said} leaves the picture`);
+          // Boxes are higher than letters.
+          const covered = texts.slice(0, i).find(([, other]) => box.left < other.right - 1 && other.left < box.right - 1
+            && box.top < other.bottom - 4 && other.top < box.bottom - 4);
+          if (covered) found.push(`${said} covers ${covered[0].textContent}`);
+        });
+      }
+      return found;
+    }, TEXT_MIN);
+    this.expect(faults.length === 0, `${name}: ${faults.length} texts, the first: ${faults[0]}`);
   }
 
   /** What axe finds. */

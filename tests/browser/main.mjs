@@ -33,7 +33,8 @@ try {
   const files = await makeReports(binary, scratch, runs);
   console.log(`runs and reports made: ${elapsed()}`);
   await checks.page('report', `file://${files.one}`, ['What it suits', 'How it was measured']);
-  await checks.page('comparison', `file://${files.both}`, ['Metrics', 'What they suit']);
+  await checks.report('report', `file://${files.one}`);
+  await checks.page('comparison', `file://${files.both}`, ['Every figure', 'What each suits']);
   console.log(`reports looked at: ${elapsed()}`);
 
   server = await serve(binary, scratch, 'runs.db');
@@ -43,7 +44,7 @@ try {
     ['runs', '/runs', ['Compare', runs.disk[0]]],
     ['nothing found', '/runs?search=absent', ['No stored run matches']],
     ['run', `/runs/${runs.ssd}`, ['What it suits', 'History of this drive']],
-    ['several', `/compare?run=${runs.disk[0]}&run=${runs.ssd}`, ['Metrics']],
+    ['several', `/compare?run=${runs.disk[0]}&run=${runs.ssd}`, ['Every figure']],
     ['history', '/history?drive=wd40efrx', ['Over time', 'new since the run before']],
     ['models', '/models', ['sim:wd40efrx']],
     ['measure', '/measure?target=sim:wd40efrx', ['What it may write']],

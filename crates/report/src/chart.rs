@@ -17,11 +17,13 @@ pub(crate) mod time_axis;
 pub use png::png;
 pub use svg::{ChartImprint, Theme, exported_svg};
 
-pub(crate) use svg::{FOLDED_DOTS_MAX, PictureSize, page_colours, svg};
+pub(crate) use svg::{
+    FOLDED_DOTS_MAX, PAGE_DOTS_MAX, PictureSize, Strip, StripRange, page_colours, strips_svg, svg,
+};
 
 use crate::terminal::value;
 use drivescope_model::{Series, TestResult};
-use plot::{Plot, Point};
+use plot::{Layer, Plot, Point};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
@@ -35,6 +37,15 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// Dots of the layer that has most.
+    pub(crate) fn most_dots(&self) -> usize {
+        let dots = self.plot.layers.iter().map(|layer| match layer {
+            Layer::Dots { points, .. } => points.len(),
+            _ => 0,
+        });
+        dots.max().unwrap_or(0)
+    }
+
     pub(crate) fn has_few_rows(&self) -> bool {
         self.plot.is_compact
     }
@@ -74,8 +85,23 @@ pub(crate) fn extent(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     values.into_iter().fold(ends, |(least, most), value| (least.min(value), most.max(value)))
 }
 
+/// The same points with heights in another unit.
+pub(crate) fn times(points: &[Point], factor: f64) -> Vec<Point> {
+    points.iter().map(|(x, y)| (*x, y * factor)).collect()
+}
+
 pub(crate) fn highest(points: &[Point]) -> f64 {
     points.iter().map(|(_, y)| *y).fold(0.0, f64::max)
+}
+
+/// The unit of an axis of waiting times, and how many of it a millisecond has: µs where half of them are below 1 ms.
+pub(crate) fn wait_unit(waits_ms: impl IntoIterator<Item = f64>) -> (&'static str, f64) {
+    let mut waits: Vec<f64> = waits_ms.into_iter().collect();
+    waits.sort_by(f64::total_cmp);
+    match waits.get(waits.len() / 2) {
+        Some(median) if *median < 1.0 => ("µs", 1e3),
+        _ => ("ms", 1.0),
+    }
 }
 
 /// The decimal unit that shows `bytes` with one to three digits, and its size in bytes.

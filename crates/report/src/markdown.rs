@@ -244,7 +244,7 @@ mod tests {
 
         Metrics:
 
-        - sequential reads: `transfer.seq1m_q1t1.read.mb_s`, `transfer.seq1m_q8t1.read.mb_s`, `transfer.seq128k_q32t1.read.mb_s`, `surface.read.start_mb_s`, `copy.large.read.mb_s`, `read-files.read.mean_mb_s`, `steady.seq1m_q32t1.read.mb_s`
+        - sequential reads: `transfer.seq1m_q1t1.read.mb_s`, `transfer.seq1m_q8t1.read.mb_s`, `transfer.seq128k_q32t1.read.mb_s`, `surface.read.start_mb_s`, `verify.read.mb_s`, `copy.large.read.mb_s`, `read-files.read.mean_mb_s`, `steady.seq1m_q32t1.read.mb_s`
         - reads at the end of the drive: `surface.read.end_mb_s`
         - 99th percentile of a small read at depth 1: `latency.span100.lat_p99_us`, `transfer.rnd4k_q1t1.read.lat_p99_us`
         ");

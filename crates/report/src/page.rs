@@ -3,31 +3,37 @@
 mod comparison;
 mod document;
 mod figures;
+mod findings;
 mod grid;
 mod history;
 mod script;
+mod standing;
 mod style;
+mod verdicts;
 
-use crate::answer;
-use crate::chart::{Chart, PictureSize, Theme, svg};
-use crate::class_strips;
+use crate::chart::{Chart, PAGE_DOTS_MAX, PictureSize, Theme, svg};
 use crate::comparison::name_of;
 use crate::drive_class::known_drives::KnownDrive;
+use crate::markdown::capitalized;
 use crate::text::minute;
-use crate::verdict::{dots, untested};
-use crate::workloads::{charts, phase_charts, workload};
-use drivescope_model::document::Verdict;
-use drivescope_model::findings::Severity;
-use drivescope_model::{Bytes, Finding, Run, Secs, TestResult, TestStatus};
+use crate::verdict::answer::{answer_with_figures, kind_words};
+use crate::workloads::{charts, phase_charts, title, workload};
+use drivescope_model::number::whole as in_full;
+use drivescope_model::{Bytes, Run, Secs, TestResult, TestStatus};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use comparison::comparison_page;
 pub use history::history_page;
 pub use script::{PageHashes, page_hashes, page_script};
 pub use style::page_style;
+pub use verdicts::verdict_table;
+
+use findings::findings;
+use standing::standing;
+use verdicts::suits;
 
 /// Pictures over time per test, folded; `report --chart` draws the others.
-const PHASES_SHOWN: usize = 6;
+const PHASES_SHOWN: usize = 3;
 
 /// Contents of a page, for callers that put their own page around it.
 pub struct PageContent {
@@ -54,10 +60,13 @@ pub fn page_among(
     question: impl Fn(&TestResult) -> String,
 ) -> PageContent {
     let name = name_of(run);
+    let is_judged = run.verdict.iter().any(|verdict| verdict.points.is_some());
+    let detail = if run.tests.len() == 1 && !is_judged { Detail::Alone } else { Detail::Whole };
     let body = html! {
         (head(run, &name))
-        div.overview { div { (suits(run)) (findings(&run.findings)) } (standing(run, known)) }
-        @for result in run.tests_for_readers() { (test(result, &question(result), Detail::Whole)) }
+        div.overview { (suits(run)) (standing(run, known)) }
+        (findings(&run.findings))
+        @for result in run.tests_for_readers() { (test(result, &question(result), detail)) }
         (document::method(run))
         (document::download(run))
     };
@@ -70,10 +79,10 @@ pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
         (findings(&run.findings))
         @for result in run.tests.iter().filter(|result| has_figures(result)) {
             section {
-                h2 { (result.test) }
+                h2 { (title(result.test)) }
                 p.small { (question(result)) }
                 @if let Some(reason) = &result.reason { p.warning { (reason) } }
-                (figures::table(result))
+                (figures::tables(result))
             }
         }
     }
@@ -83,29 +92,12 @@ fn has_figures(result: &TestResult) -> bool {
     result.reason.is_some() || result.metrics.iter().any(|metric| metric.value.is_finite())
 }
 
-pub fn verdict_table(verdicts: &[Verdict]) -> Markup {
-    let mut verdicts: Vec<_> = verdicts.iter().collect();
-    verdicts.sort_by_key(|verdict| verdict.points.map_or(u8::MAX, |points| 3 - points.min(3)));
-    html! {
-        table.verdicts {
-            @for verdict in verdicts {
-                tr {
-                    th scope="row" { (verdict.suits) }
-                    td.points { (verdict.points.map_or("not judged", dots)) }
-                    td {
-                        @if let Some(what) = untested(verdict) { (what) "; " }
-                        (verdict.because)
-                    }
-                }
-            }
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Detail {
     /// Pictures for pages and phones, with values at the pointer, and those over time.
     Whole,
+    /// The same of the only test of a run, whose sentence stands at the top.
+    Alone,
     /// One picture of each kind, without values, where many runs share a page.
     Folded,
 }
@@ -140,20 +132,14 @@ fn whole(title: &str, body: &Markup) -> String {
 fn head(run: &Run, name: &str) -> Markup {
     let drive = run.drive.as_ref();
     let size = drive.map_or(run.target.size_bytes, |drive| drive.capacity_bytes);
-    let facts: Vec<String> = drive
-        .and_then(|drive| drive.link.as_ref().map(|link| link.name.clone()))
-        .into_iter()
-        .chain(Some(format!("suite {}", run.plan.suite.name)))
-        .chain(Some(Secs(run.elapsed_s).to_string()))
-        .collect();
     html! {
         header {
-            p.small { "drivescope report · " (minute(&run.started_at))
+            p.small { "drivescope report · " (minute(&run.started_at)) " · suite " (run.plan.suite.name)
                 @if run.simulated { " · " span.badge { "simulated drive" } }
             }
             h1 { (name) ", " (Bytes(size)) }
-            p.small { (facts.join(" · ")) " · run " (run.id) @if let Some(label) = &run.label { " · " (label) } }
-            @if let Some(answer) = answer(run, false) { p.answer { (answer) } }
+            p.small { (facts(run).join(" · ")) }
+            @if let Some(sentence) = lead(run) { p.answer { (sentence) } }
             @if run.status != TestStatus::Done {
                 p.warning { "This run did not finish: the results below are incomplete." }
             }
@@ -161,108 +147,120 @@ fn head(run: &Run, name: &str) -> Markup {
     }
 }
 
-fn suits(run: &Run) -> Markup {
-    html! {
-        @if !run.verdict.is_empty() {
-            section {
-                h2 { "What it suits" }
-                (verdict_table(&run.verdict))
-            }
-        }
-    }
+/// `SATA hard disk, 5,400 rpm`, link, duration, run and label.
+fn facts(run: &Run) -> Vec<String> {
+    let drive = run.drive.as_ref();
+    let kind = drive.map(|drive| {
+        let rpm = drive.rpm.filter(|rpm| *rpm > 1);
+        let rpm = rpm.map(|rpm| format!(", {} rpm", in_full(u64::from(rpm))));
+        capitalized(&kind_words(drive)) + &rpm.unwrap_or_default()
+    });
+    let link = drive.and_then(|drive| drive.link.as_ref().map(|link| link.name.clone()));
+    let known = [
+        kind,
+        link,
+        Some(format!("measured for {}", Secs(run.elapsed_s))),
+        Some(format!("run {}", run.id)),
+        run.label.clone(),
+    ];
+    known.into_iter().flatten().collect()
 }
 
-fn findings(findings: &[Finding]) -> Markup {
-    let mut grave: Vec<&Finding> =
-        findings.iter().filter(|f| f.severity > Severity::Note).collect();
-    grave.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let notes: Vec<&Finding> = findings.iter().filter(|f| f.severity == Severity::Note).collect();
-    html! {
-        @if !findings.is_empty() {
-            section {
-                h2 { "Findings" }
-                @if grave.is_empty() { p { "Nothing that limits what the figures say." } }
-                div.cards { @for finding in grave { (card(finding)) } }
-                @if !notes.is_empty() {
-                    details {
-                        summary { (notes.len()) @if notes.len() == 1 { " note" } @else { " notes" } }
-                        div.cards { @for finding in notes { (card(finding)) } }
-                    }
-                }
-            }
-        }
+/// The answer with its figures; of a run that judges nothing, what its tests found.
+fn lead(run: &Run) -> Option<String> {
+    if run.verdict.iter().any(|verdict| verdict.points.is_some()) {
+        return answer_with_figures(run);
     }
+    let found = run.tests_for_readers().into_iter().filter_map(headline);
+    let found: Vec<String> = found.collect();
+    if found.is_empty() { answer_with_figures(run) } else { Some(found.join(". ") + ".") }
 }
 
-fn card(finding: &Finding) -> Markup {
-    let is_grave = finding.severity > Severity::Note;
-    html! {
-        article {
-            p.(if is_grave { "warning" } else { "small" }) {
-                @if is_grave { "▲ " } (finding.severity.name()) " · " (finding.id.spec().id)
-            }
-            h3 { (finding.evidence) }
-            p { (finding.cause) " " strong { (finding.remedy) } }
-        }
-    }
+fn headline(result: &TestResult) -> Option<String> {
+    (workload(result.test).headline)(result)
 }
 
-fn standing(run: &Run, known: &[KnownDrive]) -> Markup {
-    let strips = class_strips(run, known);
-    html! {
-        @if !strips.is_empty() {
-            section {
-                h2 { "Where it stands" }
-                p.small { "Bars: from the least to the most of known drives, simulated ones and stored runs." }
-                @for strip in &strips { (figure(strip)) }
-            }
-        }
-    }
-}
-
+/// What a test found: in a sentence, in lines, in charts, and then in figures.
 fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
-    let name = result.test.name();
-    let headline = (workload(result.test).headline)(result);
     let mut over_time = match detail {
-        Detail::Whole => phase_charts(result),
         Detail::Folded => Vec::new(),
+        _ => phase_charts(result),
     };
     over_time.truncate(PHASES_SHOWN);
+    let grid = (workload(result.test).grid)(result);
+    let drawn = charts(result);
+    let has_facts = !(workload(result.test).facts)(result).is_empty();
+    // An odd number of charts leaves room beside the last one.
+    let is_beside =
+        grid.is_none() && !has_facts && drawn.len() % 2 == 1 && figures::are_narrow(result);
+    let heading = match detail {
+        Detail::Alone => title(result.test).to_string(),
+        _ => headline(result).unwrap_or_else(|| title(result.test).to_string()),
+    };
     html! {
         section {
-            h2 { (headline.as_deref().unwrap_or(name)) }
-            p.small { (name) ": " (question) }
-            @if let Some(reason) = &result.reason { p.warning { (reason) } }
-            @if let Some(grid) = (workload(result.test).grid)(result) { (grid::table(&grid)) }
-            @else { (figures::table(result)) }
+            h2 { (heading) }
+            p.small { (capitalized(question)) "?" }
+            (facts_found(result))
+            @if let Some(reason) = &result.reason { p.small { (ended(result.status)) ": " (reason) } }
+            @if let Some(grid) = &grid { (grid::table(grid)) }
             div.charts {
-                @for chart in charts(result) {
+                @for chart in &drawn {
                     @match detail {
-                        Detail::Whole => (figure(&chart)),
                         // Values at the pointer of many pictures would be too much for a page.
-                        Detail::Folded => (one_picture(&chart, Theme::FoldedPage)),
+                        Detail::Folded => (one_picture(chart, PictureSize::WIDE, Theme::FoldedPage)),
+                        _ => (figure(chart)),
+                    }
+                }
+                @if is_beside { (figures::tables(result)) }
+            }
+            @if !is_beside && grid.is_none() {
+                @if has_facts { details.screen { summary { "All figures" } (figures::tables(result)) } }
+                @else { (figures::tables(result)) }
+            }
+            @if !over_time.is_empty() {
+                details.screen {
+                    summary { "Over time" }
+                    div.small-charts {
+                        @for chart in &over_time { (one_picture(chart, PictureSize::NARROW, Theme::Page)) }
                     }
                 }
             }
-            @if !over_time.is_empty() {
-                details {
-                    summary { "Over time" }
-                    div.charts { @for chart in &over_time { (wide_figure(chart)) } }
-                }
-            }
+        }
+    }
+}
+
+/// What comes before the reason of a test.
+const fn ended(status: TestStatus) -> &'static str {
+    match status {
+        TestStatus::Done => "Left out",
+        TestStatus::Skipped => "Skipped",
+        TestStatus::Failed => "Failed",
+        TestStatus::Interrupted => "Interrupted",
+    }
+}
+
+fn facts_found(result: &TestResult) -> Markup {
+    let found = (workload(result.test).facts)(result);
+    html! {
+        @if !found.is_empty() {
+            dl.facts { @for fact in &found {
+                @if !fact.name.is_empty() { dt { (capitalized(&fact.name)) } }
+                dd { (fact.words()) }
+            } }
         }
     }
 }
 
 fn wide_figure(chart: &Chart) -> Markup {
-    one_picture(chart, Theme::Page)
+    one_picture(chart, PictureSize::WIDE, Theme::Page)
 }
 
-fn one_picture(chart: &Chart, theme: Theme) -> Markup {
+fn one_picture(chart: &Chart, size: PictureSize, theme: Theme) -> Markup {
     html! {
         figure {
             figcaption { strong { (chart.title) } br; (chart.caption) }
-            (PreEscaped(svg(chart, PictureSize::WIDE.fitting(chart), theme)))
+            (PreEscaped(svg(chart, size.fitting(chart), theme)))
         }
     }
 }
@@ -272,7 +270,10 @@ fn figure(chart: &Chart) -> Markup {
     let picture = |size: PictureSize| PreEscaped(svg(chart, size.fitting(chart), Theme::Page));
     html! {
         figure {
-            figcaption { strong { (chart.title) } br; (chart.caption) }
+            figcaption {
+                strong { (chart.title) } br; (chart.caption)
+                @if chart.most_dots() > PAGE_DOTS_MAX { " An even sample of them is drawn." }
+            }
             div.wide { (picture(PictureSize::WIDE)) }
             div.narrow { (picture(PictureSize::NARROW)) }
         }
@@ -297,13 +298,54 @@ mod tests {
                 "<h1>",
                 "What it suits",
                 "Where it stands",
-                "Findings",
+                "Findings that matter",
                 "Speed: ",
-                "transfer",
+                "How the verdicts were decided",
                 "<svg",
                 "application/gzip",
             ],
         );
+    }
+
+    #[test]
+    fn page_answers_first_and_marks_the_simulation_once() {
+        let mut run = hard_disk();
+        run.simulated = true;
+        run.verdict = crate::judge(&run);
+        let page = page(&run, |_| "how fast".to_string()).alone();
+        let body = page.split_once("<body>").unwrap().1;
+        assert_eq!(body.to_lowercase().matches("simulated drive").count(), 1);
+        let places =
+            ["MB/s and takes", "very good", "Where it stands", "Findings that matter", "Speed: "];
+        let places = places.map(|part| body.find(part).unwrap_or_else(|| panic!("no {part}")));
+        assert!(places.is_sorted(), "{places:?}");
+        for key in ["rnd4k_", "span12_5", "rnd16_", "tiny-writes:"] {
+            let text = body.split_once("data:application").unwrap().0;
+            let shown = text.split('<').filter_map(|tag| Some(tag.split_once('>')?.1));
+            let told: Vec<&str> = shown.filter(|text| text.contains(key)).collect();
+            assert!(told.is_empty(), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn single_test_opens_with_what_it_found() {
+        use crate::testing::measured;
+        use drivescope_model::TestKind;
+        let mut run = hard_disk();
+        let found = [("rotation.rpm", 5_400.0), ("zones.count", 30.0), ("seek.average_ms", 7.98)];
+        run.tests = vec![measured(TestKind::Geometry, &found)];
+        run.verdict = crate::judge(&run);
+        let page = page(&run, |_| "what kind".to_string()).alone();
+        must_have(
+            &page,
+            &[
+                "Geometry: 5,400 rpm, 30 zones, seeks of 7.98 ms.",
+                "<dt>Rotation</dt>",
+                "5,400 rpm · a turn takes 11.1 ms",
+            ],
+        );
+        let above = page.split_once("How it was measured").unwrap().0;
+        assert!(!above.contains("not judged") && !above.contains("What it suits"));
     }
 
     #[test]

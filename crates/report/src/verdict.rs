@@ -34,6 +34,11 @@ pub(crate) fn dots(points: u8) -> &'static str {
     }
 }
 
+/// A reason without its note on simulated drives, for pages that mark them once.
+pub(crate) fn simulated_note_removed(because: &str) -> &str {
+    because.strip_suffix(reasons::SIMULATED).unwrap_or(because)
+}
+
 /// `end of drive, capacity not tested`: not covered by the points.
 pub(crate) fn untested(verdict: &Verdict) -> Option<String> {
     let what = verdict.not_tested.join(", ");

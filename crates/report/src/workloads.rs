@@ -4,6 +4,7 @@
 mod align;
 mod apps;
 mod copy;
+pub(crate) mod facts;
 mod file_rates;
 mod fill;
 mod fill_files;
@@ -22,10 +23,13 @@ pub use align::phybs_table::phybs_table;
 
 use crate::chart::Chart;
 use crate::chart::over_time::phases;
+use crate::chart::plain_words::cell_words;
 use crate::figure_grid::FigureGrid;
+use crate::markdown::capitalized;
 use crate::terminal::Style;
 use crate::verdict::criteria::{Criterion, Evidence};
-use drivescope_model::{Metric, Run, Suite, TestKind, TestResult};
+use drivescope_model::{Cell, Metric, Run, Suite, TestKind, TestResult};
+use facts::FoundFact;
 
 pub(crate) struct WorkloadReport {
     pub(crate) test: TestKind,
@@ -33,6 +37,12 @@ pub(crate) struct WorkloadReport {
     pub(crate) table: fn(&TestResult, Style) -> String,
     pub(crate) charts: fn(&TestResult) -> Vec<Chart>,
     pub(crate) headline: fn(&TestResult) -> Option<String>,
+    /// What it found, in lines; empty where the figures say it all.
+    pub(crate) facts: fn(&TestResult) -> Vec<FoundFact>,
+    /// A cell in words of people who do not know the keys.
+    pub(crate) name_of: fn(&TestResult, &str) -> String,
+    /// The uses that this test alone says something about; `None`: all.
+    pub(crate) suits: Option<&'static [&'static str]>,
     pub(crate) grid: for<'r> fn(&'r TestResult) -> Option<FigureGrid<'r>>,
     /// Cells whose rounds are drawn over time, most important first: key without the test, and name.
     pub(crate) phases: fn(&TestResult) -> Vec<(String, String)>,
@@ -60,6 +70,9 @@ impl WorkloadReport {
             table,
             charts: |_| Vec::new(),
             headline: |_| None,
+            facts: |_| Vec::new(),
+            name_of: |_, cell| plain_name(cell),
+            suits: None,
             grid: |_| None,
             phases: |_| Vec::new(),
             brief: table,
@@ -70,6 +83,28 @@ impl WorkloadReport {
             evidence: &[],
             measures: |_, _| true,
         }
+    }
+}
+
+/// `Random 4 KiB, Q32, read` of a cell of that kind, `Zone 3`, `Read`; else the key without its separators.
+fn plain_name(cell: &str) -> String {
+    if let Ok(cell) = cell.parse::<Cell>() {
+        return capitalized(&cell_words(&cell));
+    }
+    match cell.strip_prefix("zone").and_then(|number| number.parse::<u32>().ok()) {
+        Some(number) => format!("Zone {number}"),
+        None => capitalized(&cell.split(['_', '.']).map(plain_word).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+fn plain_word(part: &str) -> String {
+    match part {
+        "rnd" => "random".to_string(),
+        "seq" => "sequential".to_string(),
+        part => match part.strip_prefix('q').filter(|depth| depth.parse::<u32>().is_ok()) {
+            Some(depth) => format!("Q{depth}"),
+            None => part.to_string(),
+        },
     }
 }
 
@@ -94,6 +129,30 @@ const WORKLOADS: [&WorkloadReport; 14] = [
 pub(crate) fn workload(test: TestKind) -> &'static WorkloadReport {
     let found = WORKLOADS.into_iter().find(|workload| workload.test == test);
     found.expect("every test stands in WORKLOADS, which a test checks")
+}
+
+/// A test as the heading of its figures.
+pub(crate) const fn title(test: TestKind) -> &'static str {
+    match test {
+        TestKind::Transfer => "Speed",
+        TestKind::Latency => "Waiting",
+        TestKind::Surface => "Over the drive",
+        TestKind::TinyWrites => "Small writes",
+        TestKind::Align => "Alignment",
+        TestKind::Fill => "Filling the drive",
+        TestKind::Verify => "Capacity",
+        TestKind::Apps => "Applications",
+        TestKind::Copy => "Copying",
+        TestKind::FillFiles => "Writing files until it is full",
+        TestKind::ReadFiles => "Reading the files back",
+        TestKind::Steady => "Writing for hours",
+        TestKind::Sql => "Databases",
+        TestKind::Geometry => "What kind of drive it is",
+    }
+}
+
+pub(crate) fn name_of_cell(result: &TestResult, cell: &str) -> String {
+    capitalized(&(workload(result.test).name_of)(result, cell))
 }
 
 pub fn charts(result: &TestResult) -> Vec<Chart> {

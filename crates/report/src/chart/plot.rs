@@ -40,22 +40,31 @@ pub struct PlotMark {
     /// Both ends of the interval along `interval_along`; equal ends draw none.
     pub interval: (f64, f64),
     pub interval_along: Along,
-    pub is_filled: bool,
+    pub outline: MarkOutline,
+}
+
+/// How a mark is drawn. Two quantities of one series differ in it, not only in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkOutline {
+    Filled,
+    Open,
+    /// An upright line.
+    Stroke,
 }
 
 impl PlotMark {
     pub fn point(at: Point) -> Self {
-        Self { at, interval: (at.1, at.1), interval_along: Along::Y, is_filled: true }
+        Self { at, interval: (at.1, at.1), interval_along: Along::Y, outline: MarkOutline::Filled }
     }
 
     pub fn in_row(metric: &Metric, row: usize) -> Self {
         let (at, interval) = ((metric.value, row as f64), (metric.low, metric.high));
-        Self { at, interval, interval_along: Along::X, is_filled: true }
+        Self { at, interval, interval_along: Along::X, outline: MarkOutline::Filled }
     }
 
     pub fn above(x: f64, metric: &Metric) -> Self {
         let (at, interval) = ((x, metric.value), (metric.low, metric.high));
-        Self { at, interval, interval_along: Along::Y, is_filled: true }
+        Self { at, interval, interval_along: Along::Y, outline: MarkOutline::Filled }
     }
 }
 
@@ -71,6 +80,8 @@ pub enum Beside {
     LineEnd,
     /// To the right of the point, at its height; the plot leaves room for it.
     Right,
+    /// To the left of the point, at its height; above it where there is no room.
+    Left,
     /// Above the point, centred.
     Above,
     AboveRight,
@@ -135,6 +146,11 @@ pub enum Layer {
         share: f64,
         text: String,
     },
+    /// A heading of the rows below it, from the left border of the picture.
+    RowHead {
+        row: usize,
+        text: String,
+    },
     /// A text that moves up or down to be legible, or is omitted.
     Text {
         at: Point,
@@ -197,7 +213,7 @@ impl Plot {
         self.with_rates_at([first, last], [first.1, last.1], words, ink)
     }
 
-    /// The same with the rates that are called those of the ends.
+    /// The same with the rates that are called those of the ends, at their heights.
     pub fn with_rates_at(
         self,
         [first, last]: [Point; 2],
@@ -205,11 +221,11 @@ impl Plot {
         words: [&str; 2],
         ink: Ink,
     ) -> Self {
-        let [begin, end] = [(start, words[0]), (end, words[1])]
+        let [begin, words_at_end] = [(start, words[0]), (end, words[1])]
             .map(|(rate, words)| format!("{} {words}", rounded(rate)));
-        self.with_text(first, begin, ink, Beside::AboveRight).with_text(
-            last,
-            end,
+        self.with_text((first.0, start), begin, ink, Beside::AboveRight).with_text(
+            (last.0, end),
+            words_at_end,
             ink,
             Beside::AboveLeft,
         )

@@ -5,11 +5,13 @@ mod frame;
 mod layers;
 mod pointed;
 mod sheet;
+mod strips;
 mod theme;
 
 pub(super) use frame::Frame;
-pub use layers::FOLDED_DOTS_MAX;
+pub use layers::{FOLDED_DOTS_MAX, PAGE_DOTS_MAX};
 pub use sheet::{ChartImprint, exported_svg};
+pub use strips::{Strip, StripRange, strips_svg};
 pub use theme::{Theme, page_colours};
 
 use super::Chart;
@@ -97,7 +99,7 @@ fn open_picture(
 fn draw_plot(chart: &Chart, size: PictureSize, theme: Theme, out: &mut SvgText) {
     let frame = Frame::new(&chart.plot, size);
     frame.draw(&chart.plot, out);
-    let mut pen = Pen::new(&chart.plot, frame, theme, out);
+    let mut pen = Pen::new(&chart.plot, frame, (theme, size), out);
     for layer in &chart.plot.layers {
         pen.draw(layer);
     }

@@ -1,5 +1,6 @@
 //! Every chart of the runs that tests know, drawn.
 
+use super::plot::MarkOutline;
 use super::*;
 use crate::every_chart;
 use crate::testing::{hard_disk, hard_disk_surface, nvme};
@@ -74,4 +75,60 @@ fn odd_and_missing_figures_draw_nothing_odd() {
     }
     let empty = Run { tests: Vec::new(), status: TestStatus::Interrupted, ..hard_disk() };
     assert!(empty.tests.iter().flat_map(every_chart).next().is_none());
+}
+
+fn chart_named(name: &str) -> Chart {
+    all_charts().into_iter().find(|chart| chart.name == name).expect("drawn")
+}
+
+#[test]
+fn no_line_runs_through_numbers_in_fields() {
+    for name in ["transfer-grid", "latency-span"] {
+        let picture = svg(&chart_named(name), PictureSize::WIDE, Theme::Light);
+        assert_eq!(picture.contains("rule grid"), name != "transfer-grid", "{name}");
+    }
+}
+
+#[test]
+fn median_p99_and_slowest_differ_in_shape() {
+    let chart = chart_named("latency-span");
+    let marks = chart.plot.layers.iter().filter_map(|layer| match layer {
+        Layer::Marks { marks, .. } => marks.first(),
+        _ => None,
+    });
+    let outlines: Vec<MarkOutline> = marks.take(3).map(|mark| mark.outline).collect();
+    assert_eq!(outlines, [MarkOutline::Filled, MarkOutline::Open, MarkOutline::Stroke]);
+}
+
+#[test]
+fn waits_below_a_millisecond_are_in_us() {
+    let disk = hard_disk_surface();
+    let mut ssd = disk.clone();
+    for series in ssd.series.iter_mut().filter(|series| series.key.contains("access")) {
+        series.y.iter_mut().for_each(|ms| *ms /= 150.0);
+    }
+    for (result, unit) in [(disk, "ms"), (ssd, "µs")] {
+        for chart in every_chart(&result) {
+            let axis = chart.plot.right.as_ref().unwrap_or(&chart.plot.y);
+            assert_eq!(axis.title, unit, "{}", chart.name);
+        }
+    }
+    assert_eq!(wait_unit([0.1, 0.2, 30.0]).0, "µs");
+    assert_eq!(wait_unit([]).0, "ms");
+}
+
+#[test]
+fn pages_draw_a_sample_of_many_dots() {
+    let mut result = hard_disk_surface();
+    for series in &mut result.series[1..] {
+        series.x = (0..2_500).map(|i| f64::from(i) / 2_500.0).collect();
+        series.y = (0..2_500).map(|i| 5.0 + f64::from(i * 7 % 2_500) / 100.0).collect();
+    }
+    let chart = every_chart(&result).into_iter().find(|chart| chart.name == "surface-distance");
+    let chart = chart.expect("drawn");
+    assert_eq!(chart.most_dots(), 2_500);
+    let dots = |size, theme| svg(&chart, size, theme).matches("h0").count();
+    assert!(dots(PictureSize::WIDE, Theme::Light) > PAGE_DOTS_MAX);
+    assert!((PAGE_DOTS_MAX / 2..=PAGE_DOTS_MAX).contains(&dots(PictureSize::WIDE, Theme::Page)));
+    assert!(dots(PictureSize::NARROW, Theme::Page) <= 300);
 }

@@ -1,7 +1,7 @@
 //! One metric of all drives as bars from zero, the best first, as reviews draw them.
 
 use crate::chart::axis::{AxisValues, PlotAxis};
-use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark};
+use crate::chart::plot::{Along, Beside, Ink, Layer, MarkOutline, Plot, PlotMark};
 use crate::chart::{Chart, extent};
 use crate::comparison::side_by_side::{REQUESTS, per_reads, per_terabyte};
 use crate::comparison::{ComparedMetric, RunComparison};
@@ -105,7 +105,8 @@ fn drawn(quantity: &BarQuantity, mut bars: Vec<BarValue>, names: &[String]) -> C
     for (place, bar) in bars.iter().enumerate() {
         let ink = if bar.run == 0 { Ink::Series(0) } else { Ink::Range };
         let (at, interval) = ((bar.value, place as f64), bar.interval);
-        let mark = PlotMark { at, interval, interval_along: Along::X, is_filled: true };
+        let mark =
+            PlotMark { at, interval, interval_along: Along::X, outline: MarkOutline::Filled };
         plot = match is_log {
             true => plot.with(Layer::Marks { marks: vec![mark], ink }),
             false => plot.with(Layer::Bar { at, interval, ink }),

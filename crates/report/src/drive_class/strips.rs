@@ -16,24 +16,43 @@ const RANGE: Ink = Ink::Muted;
 /// A strip for each figure of the run: its value with its interval above the ranges of the classes. `known`: drives
 /// other than the built-in models.
 pub fn class_strips(run: &Run, known: &[KnownDrive]) -> Vec<Chart> {
+    standings(run, known).iter().map(strip).collect()
+}
+
+/// A figure of a run among those of known classes.
+pub(crate) struct Standing<'r> {
+    figure: usize,
+    pub(crate) what: &'static str,
+    pub(crate) metric: &'r Metric,
+    pub(crate) ranges: Vec<ClassRange>,
+    class: Option<DriveClass>,
+}
+
+impl Standing<'_> {
+    pub(crate) fn unit(&self) -> &str {
+        if self.metric.unit == "1/s" { "per second" } else { &self.metric.unit }
+    }
+
+    pub(crate) fn sentence(&self) -> String {
+        sentence(self.metric.value, &self.ranges, self.class)
+    }
+}
+
+/// Each of [`FIGURES`] that the run has.
+pub(crate) fn standings<'r>(run: &'r Run, known: &[KnownDrive]) -> Vec<Standing<'r>> {
     let mut all = models();
     all.extend(known.iter().cloned());
     let class = run.drive.as_ref().and_then(DriveClass::of);
-    let strip = |(i, (criterion, what)): (usize, &(_, &str))| {
+    let standing = |(figure, (criterion, what)): (usize, &(_, &'static str))| {
         let metric = answer_to(run, *criterion)?;
-        Some(strip(i, what, metric, &class_ranges(&all, i), class))
+        Some(Standing { figure, what, metric, ranges: class_ranges(&all, figure), class })
     };
-    FIGURES.iter().enumerate().filter_map(strip).collect()
+    FIGURES.iter().enumerate().filter_map(standing).collect()
 }
 
-fn strip(
-    figure: usize,
-    what: &str,
-    metric: &Metric,
-    ranges: &[ClassRange],
-    class: Option<DriveClass>,
-) -> Chart {
-    let unit = if metric.unit == "1/s" { "per second" } else { metric.unit.as_str() };
+fn strip(standing: &Standing<'_>) -> Chart {
+    let Standing { figure, what, metric, ranges, .. } = standing;
+    let unit = standing.unit();
     let mut names = vec!["this drive".to_string()];
     names.extend(ranges.iter().map(|range| range.class.name().to_string()));
     let ends = ranges.iter().flat_map(|range| [range.low, range.high]);
@@ -54,9 +73,9 @@ fn strip(
     };
     let known: Vec<String> = ranges.iter().map(range_words).collect();
     Chart {
-        name: format!("class-{}", ["reads", "writes", "small-reads", "safe-writes"][figure]),
+        name: format!("class-{}", ["reads", "writes", "small-reads", "safe-writes"][*figure]),
         title: format!("{what}: {value}"),
-        caption: sentence(metric.value, ranges, class),
+        caption: standing.sentence(),
         description: format!("{value}. {}.", known.join(", ")),
         plot,
     }

@@ -1,7 +1,7 @@
 //! A drive's metrics over its runs.
 
 use crate::chart::axis::PlotAxis;
-use crate::chart::plot::{Along, Beside, Ink, Layer, Plot, PlotMark, Point};
+use crate::chart::plot::{Along, Beside, Ink, Layer, MarkOutline, Plot, PlotMark, Point};
 use crate::chart::time_axis::{day_number, time_axis};
 use crate::chart::{Chart, extent};
 use crate::dates::{day_of, day_words};
@@ -77,7 +77,7 @@ fn chart(
         at: *at,
         interval: (it.low / size, it.high / size),
         interval_along: Along::Y,
-        is_filled: true,
+        outline: MarkOutline::Filled,
     };
     let marks = row.values.iter().zip(&points).map(mark).collect();
     let (begin, newest) = (rounded(first.1), rounded(last.1));

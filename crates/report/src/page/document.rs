@@ -1,5 +1,6 @@
 //! How a run was made, and the whole of it for download.
 
+use super::{findings, verdicts};
 use base64::Engine as _;
 use drivescope_model::{Bytes, Run};
 use flate2::Compression;
@@ -22,6 +23,8 @@ pub fn method(run: &Run) -> Markup {
     html! {
         section {
             h2 { "How it was measured" }
+            (verdicts::reasons(run))
+            (findings::causes(&run.findings))
             details {
                 summary { "Environment" }
                 table { @for (name, value) in rows { tr { th scope="row" { (name) } td { (value) } } } }

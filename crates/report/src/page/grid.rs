@@ -1,6 +1,7 @@
 //! Rates by shape and direction as a table: the median large, its interval below it, latencies beside it.
 
 use crate::figure_grid::{FigureGrid, GridField};
+use crate::first_seen::grouped;
 use drivescope_model::number::{latency_us, rounded};
 use maud::{Markup, html};
 
@@ -24,21 +25,28 @@ pub fn table(grid: &FigureGrid) -> Markup {
             table.rates {
                 thead { tr {
                     th scope="col" { "Q: requests in flight" }
-                    th scope="col" { "unit" }
                     @for column in &grid.columns {
                         th.number scope="col" { (column) }
                         th.number scope="col" { "latency" }
                     }
                 } }
-                tbody { @for row in &grid.rows { tr {
-                    th scope="row" { (row.name) }
-                    td { (row.unit) }
-                    @for field in &row.fields { (fields(field.as_ref())) }
-                } } }
+                @for (unit, rows) in grouped(grid.rows.iter().map(|row| (row.unit, row))) {
+                    tbody {
+                        tr { th.unit scope="rowgroup" colspan=(1 + 2 * grid.columns.len()) { (unit_words(unit)) } }
+                        @for row in rows { tr {
+                            th scope="row" { (row.name) }
+                            @for field in &row.fields { (fields(field.as_ref())) }
+                        } }
+                    }
+                }
             }
         }
         @if !findings.is_empty() { p.small { "* see " (findings.join(", ")) " above" } }
     }
+}
+
+fn unit_words(unit: &str) -> &str {
+    if unit == "MB/s" { unit } else { "requests per second" }
 }
 
 fn fields(field: Option<&GridField>) -> Markup {

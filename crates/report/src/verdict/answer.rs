@@ -1,19 +1,52 @@
 //! The answer of a run in one sentence: what the drive is, how it is, and what it is good for.
 
+use crate::verdict::criteria::Criterion;
 use crate::verdict::found_missing;
+use crate::workloads::{answer_to, usable};
 use drivescope_model::document::{Rule, Run, Verdict};
 use drivescope_model::drive::{Drive, DriveKind};
-use drivescope_model::number::whole;
+use drivescope_model::number::{latency_us, rounded, whole};
 use drivescope_model::{FindingId, Severity};
 
 /// Later rounds may change a figure of a first look by this factor.
 const SLACK: f64 = 2.0;
 
+/// Medians of a small read anywhere, the one in the heading of its test first.
+const SMALL_READ_WAITS: [&str; 2] =
+    ["latency.span100.lat_p50_us", "transfer.rnd4k_q1t1.read.lat_p50_us"];
+
 /// `A SATA SSD, healthy: good for a system and databases, no trouble for anything else.` During the run, only what
 /// later figures will hardly change. `None` without a drive, or if nothing was judged.
 pub fn answer(run: &Run, is_running: bool) -> Option<String> {
+    sentence(run, is_running, "")
+}
+
+/// The same with figures, for pages, which mark simulated drives themselves: `A SATA hard disk: reads 181 MB/s, …; good
+/// for …`.
+pub(crate) fn answer_with_figures(run: &Run) -> Option<String> {
+    let of = |criterion| answer_to(run, criterion).map(|metric| metric.value);
+    let rate = |words: &str, value: f64| format!("{words} {} MB/s", rounded(value));
+    let figures = [
+        of(Criterion::SequentialReads).map(|value| rate("reads", value)),
+        of(Criterion::SequentialWrites).map(|value| rate("writes", value)),
+        SMALL_READ_WAITS
+            .into_iter()
+            .find_map(|key| usable(run, key))
+            .map(|wait| format!("takes {} for a small read", latency_us(wait.value))),
+    ];
+    let figures: Vec<String> = figures.into_iter().flatten().collect();
+    let figures: Vec<&str> = figures.iter().map(String::as_str).collect();
+    sentence(run, false, &listed(&figures))
+}
+
+/// The kind of a drive, which begins the sentence on a page: `SATA hard disk`.
+pub(crate) fn kind_words(drive: &Drive) -> String {
+    what(drive, false)
+}
+
+fn sentence(run: &Run, is_running: bool, figures: &str) -> Option<String> {
     let drive = run.drive.as_ref()?;
-    let what = with_article(&what(drive, run.simulated));
+    let what = with_article(&what(drive, run.simulated && figures.is_empty()));
     let faults = run.findings.iter().filter(|finding| finding.severity == Severity::Problem);
     let mut faults: Vec<&str> = faults.map(|finding| finding.id.spec().name).collect();
     if found_missing(run).is_some() {
@@ -29,7 +62,8 @@ pub fn answer(run: &Run, is_running: bool) -> Option<String> {
         // What it is counts, also where nothing says yet what it is good for.
         return (!nature.is_empty()).then(|| format!("{what}{nature}{}.", health(drive)));
     };
-    Some(format!("{what}{nature}{}: {uses}{}.", health(drive), disturbed(run)))
+    let gap = if figures.is_empty() { "" } else { "; " };
+    Some(format!("{what}{nature}{}: {figures}{gap}{uses}{}.", health(drive), disturbed(run)))
 }
 
 /// A note that other programs used the drive.
@@ -265,6 +299,18 @@ mod tests {
             .to_vec();
         let sentence = judged_answer(run, false).unwrap();
         assert!(sentence.contains("disk, shingled, which answers flushes before"), "{sentence}");
+    }
+
+    #[test]
+    fn sentence_of_a_page_has_figures_and_leaves_the_simulation_to_its_mark() {
+        let mut run = hard_disk();
+        run.simulated = true;
+        run.verdict = judge(&run);
+        let sentence = answer_with_figures(&run).unwrap();
+        let figures = "hard disk, healthy: reads 178 MB/s, writes 172 MB/s and takes 13.1 ms for a small read; good for";
+        assert!(sentence.contains(figures), "{sentence}");
+        assert!(!sentence.contains("simulated"), "{sentence}");
+        assert!(answer(&run, false).unwrap().contains("simulated"));
     }
 
     #[test]

@@ -15,6 +15,18 @@ pub(crate) enum Criterion {
 }
 
 impl Criterion {
+    const ALL: [Self; 9] = [
+        Self::RandomReadsQ1,
+        Self::RandomReadsDeep,
+        Self::RandomReadP99,
+        Self::RandomWritesQ1,
+        Self::RandomWrites,
+        Self::SyncedWrites,
+        Self::SequentialReads,
+        Self::SequentialWrites,
+        Self::ReadsAtEnd,
+    ];
+
     /// `random reads at depth 1`.
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -28,6 +40,11 @@ impl Criterion {
             Self::SequentialWrites => "sequential writes",
             Self::ReadsAtEnd => "reads at the end of the drive",
         }
+    }
+
+    /// The criterion with this name, as documents have it.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|criterion| criterion.name() == name)
     }
 
     /// A phrase with `{}` for the value.

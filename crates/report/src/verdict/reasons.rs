@@ -9,6 +9,9 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_model::{FindingId, Metric, Run, Severity, TestStatus};
 
+/// The last sentence of the reasons of a simulated drive.
+pub(super) const SIMULATED: &str = ". Simulated drive";
+
 impl HeldBackBy {
     fn why(self) -> &'static str {
         match self {
@@ -97,7 +100,7 @@ pub(super) fn decided(
         sentences.push(format!("Caution: {}", qualifiers.join(", ")));
     }
     if run.simulated {
-        sentences.push("Simulated drive".to_string());
+        return sentences.join(". ") + SIMULATED;
     }
     sentences.join(". ")
 }
@@ -127,7 +130,7 @@ pub(super) fn capped(cap: &Cap, points: u8, run: &Run) -> String {
         None => format!("; with protection {}", dots(points)),
         Some(_) => String::new(),
     };
-    let simulated = if run.simulated { ". Simulated drive" } else { "" };
+    let simulated = if run.simulated { SIMULATED } else { "" };
     format!("{} ({}){protected}{simulated}", cap.why, cap.finding)
 }
 

@@ -4,9 +4,11 @@ mod charts;
 pub(super) mod phybs_table;
 
 use super::WorkloadReport;
+use super::facts::FoundFact;
+use super::plain_name;
 use crate::first_seen::grouped;
 use crate::terminal::{
-    Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, headed, value,
+    Column, Figure, Role, Style, TextCell, TextTable, cells, find, headed, value,
 };
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Metric, TestKind, TestResult};
@@ -14,15 +16,36 @@ use drivescope_model::{Bytes, Metric, TestKind, TestResult};
 /// A penalty below this is none that anybody would feel.
 const FELT_RATIO: f64 = 1.1;
 
-pub(super) const REPORT: WorkloadReport =
-    WorkloadReport { charts: charts::charts, ..WorkloadReport::new(TestKind::Align, table) };
+const NAME_WIDTH: usize = 9;
+
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    charts: charts::charts,
+    headline,
+    facts,
+    name_of: |_, cell| match cell.split_once("_at_") {
+        Some((size, offset)) => format!("{} at +{offset}", named(size)),
+        None => plain_name(cell),
+    },
+    suits: Some(&[]),
+    ..WorkloadReport::new(TestKind::Align, table)
+};
+
+/// `Alignment: misaligned writes take 2.47 times as long`.
+fn headline(result: &TestResult) -> Option<String> {
+    let times = value(result, "device", "penalty_ratio")?;
+    Some(if times < FELT_RATIO {
+        "Alignment: where a write begins makes no difference".to_string()
+    } else {
+        format!("Alignment: misaligned writes take {} times as long", rounded(times))
+    })
+}
 
 fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {
         return String::new();
     }
     let mut texts = times(result, style);
-    texts.push_str(&verdict(result, style));
+    texts.extend(facts(result).iter().map(|fact| fact.paragraph(NAME_WIDTH).lines(4, style)));
     texts
 }
 
@@ -69,7 +92,10 @@ fn named(size: &str) -> String {
     }
 }
 
-fn verdict(result: &TestResult, style: Style) -> String {
+fn facts(result: &TestResult) -> Vec<FoundFact> {
+    if result.metrics.is_empty() {
+        return Vec::new();
+    }
     let value = |quantity| value(result, "device", quantity);
     let penalty = find(result, "device", "penalty_ratio");
     let reported = value("reported_bytes");
@@ -83,15 +109,11 @@ fn verdict(result: &TestResult, style: Style) -> String {
     lines.extend(partition_lines(result));
     let of_phybs = cells(result).iter().any(|cell| cell.starts_with("pass"));
     lines.extend(penalty.map(|penalty| penalty_line(penalty, of_phybs)));
-    lines.iter().map(|line| line.lines(4, style)).collect()
-}
-
-fn begin(word: &str) -> Paragraph {
-    Paragraph::new().lead(Role::Dim, format!("  {word:<9}  "))
+    lines
 }
 
 /// What was found beside what the drive says.
-fn sector_line(sector: f64, reported: Option<f64>) -> Paragraph {
+fn sector_line(sector: f64, reported: Option<f64>) -> FoundFact {
     let (role, text) = match reported {
         Some(reported) if reported < sector => {
             (Role::Bad, format!("the drive reports {reported}, which is wrong"))
@@ -100,31 +122,31 @@ fn sector_line(sector: f64, reported: Option<f64>) -> Paragraph {
         Some(_) => (Role::Dim, "as the drive reports".to_string()),
         None => (Role::Dim, String::new()),
     };
-    begin("sector").item(Role::Title, format!("{sector} bytes")).item(role, text)
+    FoundFact::new("sector").item(Role::Title, format!("{sector} bytes")).item(role, text)
 }
 
 /// What can be said where the times show no sector: `costless`, because no offset is slower than another.
-fn no_sector_line(reported: Option<f64>, costless: bool) -> Paragraph {
+fn no_sector_line(reported: Option<f64>, costless: bool) -> FoundFact {
     let (role, text) = if costless {
         (Role::Plain, "no offset is slower")
     } else {
         (Role::Warn, "physical sector not found")
     };
     let reported = reported.map(|reported| format!("the drive reports {reported}"));
-    begin("sector").item(role, text).items(Role::Dim, reported)
+    FoundFact::new("sector").item(role, text).items(Role::Dim, reported)
 }
 
-fn shift_line(sector: f64, shift: f64) -> Paragraph {
+fn shift_line(sector: f64, shift: f64) -> FoundFact {
     let (role, text) = if shift > 0.0 {
         (Role::Warn, format!("{shift} bytes past multiples of {sector}"))
     } else {
         (Role::Plain, format!("at multiples of {sector}"))
     };
-    begin("starts").item(role, text)
+    FoundFact::new("starts").item(role, text)
 }
 
 /// Each partition with its start sector of 512 bytes, as partitioning programs count.
-fn partition_lines(result: &TestResult) -> Vec<Paragraph> {
+fn partition_lines(result: &TestResult) -> Vec<FoundFact> {
     let line = |name: &str| {
         let start = value(result, name, "start_bytes")?;
         let (role, alignment) = match value(result, name, "misaligned_bytes")? {
@@ -132,7 +154,7 @@ fn partition_lines(result: &TestResult) -> Vec<Paragraph> {
             _ => (Role::Good, "aligned".to_string()),
         };
         let sector = format!("from sector {}", start / 512.0);
-        let line = begin("partition").item(Role::Plain, name).item(Role::Plain, sector);
+        let line = FoundFact::new("partition").item(Role::Plain, name).item(Role::Plain, sector);
         Some(line.item(role, alignment))
     };
     cells(result).into_iter().filter_map(line).collect()
@@ -140,7 +162,7 @@ fn partition_lines(result: &TestResult) -> Vec<Paragraph> {
 
 /// What misaligned writes cost, with the 95 % interval where there is one. phybs compares strides of writes
 /// that the drive's cache may put together if they are aligned; else each write waits for the medium.
-fn penalty_line(penalty: &Metric, of_phybs: bool) -> Paragraph {
+fn penalty_line(penalty: &Metric, of_phybs: bool) -> FoundFact {
     let Metric { value, low, high, .. } = *penalty;
     let interval = if low < high {
         format!(" ({} to {})", rounded(low), rounded(high))
@@ -150,7 +172,8 @@ fn penalty_line(penalty: &Metric, of_phybs: bool) -> Paragraph {
     let role = if low > FELT_RATIO { Role::Warn } else { Role::Plain };
     let writes = if of_phybs { "cached writes" } else { "synced writes" };
     let times = rounded(value);
-    begin("cost").text(role, format!("misaligned {writes} take {times} times as long{interval}"))
+    FoundFact::new("cost")
+        .text(role, format!("misaligned {writes} take {times} times as long{interval}"))
 }
 
 #[cfg(test)]

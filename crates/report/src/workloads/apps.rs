@@ -3,11 +3,12 @@
 mod charts;
 
 use super::WorkloadReport;
+use crate::markdown::capitalized;
 use crate::terminal::{
     CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, sections,
     texts, value,
 };
-use drivescope_model::number::one_decimal;
+use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Secs, TestKind, TestResult};
 
 /// A difference of less is not news.
@@ -18,8 +19,23 @@ const SENTENCES_MAX: usize = 3;
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
     extremes: "max",
     charts: charts::charts,
+    headline,
+    name_of: |_, cell| name_of(cell),
+    suits: Some(&["system drive"]),
     ..WorkloadReport::new(TestKind::Apps, table)
 };
+
+/// `package-install` as `Package install`.
+fn name_of(cell: &str) -> String {
+    capitalized(&cell.replace(['_', '-'], " "))
+}
+
+/// `Applications wait for the drive 45 % of their time`, by the geometric mean.
+fn headline(result: &TestResult) -> Option<String> {
+    let score =
+        value(result, "recorded", "score").or_else(|| value(result, "synthetic", "score"))?;
+    Some(format!("Applications wait for the drive {} % of their time", rounded(100.0 - score)))
+}
 
 fn table(result: &TestResult, style: Style) -> String {
     let rows = CellRows { result, cells: traces(result) };

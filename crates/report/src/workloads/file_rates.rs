@@ -46,6 +46,13 @@ fn remarks(result: &TestResult, cell: &str, style: Style) -> String {
         .lines(2, style)
 }
 
+/// `Files written at 178 MB/s at first, at 83.1 at the end`.
+pub(super) fn headline(result: &TestResult, cell: &str, verb: &str) -> Option<String> {
+    let points = points_of(result, &key(result, cell, "mb_s"));
+    let [first, last] = end_rates(result, cell, &points)?.map(rounded);
+    Some(format!("Files {verb} at {first} MB/s at first, at {last} MB/s at the end"))
+}
+
 /// Rate over the fill level, and over the position on the drive.
 pub(super) fn charts(
     result: &TestResult,
@@ -113,6 +120,9 @@ fn over_position(result: &TestResult, cell: &str, name: &'static str, verb: &str
         .with(dots(scattered, SCATTERED));
     let scattered = match many {
         0 => String::new(),
+        1 => {
+            " One file, in the second colour, lies in pieces over more than 1 % of it.".to_string()
+        }
         many => {
             format!(" {many} files in the second colour lie in pieces over more than 1 % of it.")
         }

@@ -6,6 +6,7 @@ use super::WorkloadReport;
 use super::rates::rate_table;
 use crate::chart::finite_points;
 use crate::terminal::{Paragraph, Role, Style, block_chart, chart_columns, find, sections, value};
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::findings::FindingId;
 use drivescope_model::number::{one_decimal, rounded};
 use drivescope_model::{Bytes, Secs, TestKind, TestResult};
@@ -19,9 +20,15 @@ const WHOLE_SHARE: f64 = 0.999;
 /// Shorter flushes are not shown.
 const FLUSH_SHARE: f64 = 0.01;
 
+// The rate over the whole drive, which a backup fills.
+const EVIDENCE: &[Evidence] =
+    &[Evidence::of_writes(Criterion::SequentialWrites, "fill.write.mean_mb_s")];
+
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
     charts: charts::charts,
     headline: charts::headline,
+    evidence: EVIDENCE,
+    suits: Some(&["backup"]),
     ..WorkloadReport::new(TestKind::Fill, table)
 };
 

@@ -10,6 +10,8 @@ const EVIDENCE: &[Evidence] =
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
     evidence: EVIDENCE,
     extremes: "min and max",
+    headline: |result| file_rates::headline(result, "write", "written"),
+    suits: Some(&["backup"]),
     charts: |result| {
         file_rates::charts(result, "write", ["fill-files", "fill-files-position"], "written")
     },

@@ -3,6 +3,7 @@
 mod charts;
 
 use super::WorkloadReport;
+use super::facts::FoundFact;
 use crate::chart::points_of;
 use crate::terminal::{Paragraph, Role, Style, block_chart, find, value};
 use drivescope_model::number::{latency_us, rounded, whole};
@@ -11,14 +12,28 @@ use drivescope_model::{Bytes, FindingId, Metric, TestKind, TestResult};
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
     charts: charts::charts,
     headline: charts::headline,
+    facts,
+    suits: Some(&[]),
     ..WorkloadReport::new(TestKind::Geometry, table)
 };
 
 const NAME_WIDTH: usize = 11;
+/// A disk that reads less than this many times as long after random writes is not shingled.
+const CONVENTIONAL: f64 = 1.3;
 const DRAWN: usize = 60;
 
 fn table(result: &TestResult, style: Style) -> String {
-    let lines = [
+    let lines: Vec<String> =
+        facts(result).iter().map(|fact| fact.paragraph(NAME_WIDTH).lines(4, style)).collect();
+    if lines.is_empty() {
+        return String::new();
+    }
+    let title = Paragraph::new().text(Role::Title, "geometry").lines(0, style);
+    title + &lines.concat() + &drawing(result, style)
+}
+
+fn facts(result: &TestResult) -> Vec<FoundFact> {
+    let facts = [
         rotation(result),
         zones(result),
         heads(result),
@@ -34,17 +49,7 @@ fn table(result: &TestResult, style: Style) -> String {
         fast_cache(result),
         recording(result),
     ];
-    let lines: Vec<String> =
-        lines.into_iter().flatten().map(|paragraph| paragraph.lines(4, style)).collect();
-    if lines.is_empty() {
-        return String::new();
-    }
-    let title = Paragraph::new().text(Role::Title, "geometry").lines(0, style);
-    title + &lines.concat() + &drawing(result, style)
-}
-
-fn begin(name: &str) -> Paragraph {
-    Paragraph::new().lead(Role::Dim, format!("  {name:<NAME_WIDTH$}  "))
+    facts.into_iter().flatten().collect()
 }
 
 /// `8.05 ms (7.9 to 8.2)`.
@@ -71,24 +76,24 @@ fn mib(value: f64) -> String {
     }
 }
 
-fn rotation(result: &TestResult) -> Option<Paragraph> {
+fn rotation(result: &TestResult) -> Option<FoundFact> {
     let rpm = find(result, "rotation", "rpm")?;
     let print = |rpm: f64| whole(rpm.round() as u64);
     let turn = ms(60_000.0 / rpm.value);
     Some(
-        begin("rotation")
+        FoundFact::new("rotation")
             .item(Role::Title, format!("{} rpm", with_interval(rpm, print)))
             .item(Role::Plain, format!("a turn takes {turn}")),
     )
 }
 
-fn zones(result: &TestResult) -> Option<Paragraph> {
+fn zones(result: &TestResult) -> Option<FoundFact> {
     let count = value(result, "zones", "count")?;
     let ZoneEnds { rates, tracks } = zone_ends(result)?;
     let skew = value(result, "tracks", "skew_pct");
     let residual = value(result, "zones", "residual_pct");
     Some(
-        begin("zones")
+        FoundFact::new("zones")
             .item(Role::Title, format!("{count}"))
             .item(Role::Plain, format!("{} to {} MB/s", rounded(rates.0), rounded(rates.1)))
             .item(Role::Plain, format!("tracks of {} to {}", bytes(tracks.0), bytes(tracks.1)))
@@ -97,13 +102,13 @@ fn zones(result: &TestResult) -> Option<Paragraph> {
     )
 }
 
-fn heads(result: &TestResult) -> Option<Paragraph> {
+fn heads(result: &TestResult) -> Option<FoundFact> {
     let count = value(result, "heads", "count")?;
     let order = match value(result, "heads", "pass_tracks") {
         Some(tracks) => format!("serpentine, {} tracks on one head", whole(tracks as u64)),
         None => "by cylinder".to_string(),
     };
-    let line = begin("heads").item(Role::Title, whole(count as u64));
+    let line = FoundFact::new("heads").item(Role::Title, whole(count as u64));
     Some(line.item(Role::Plain, order))
 }
 
@@ -120,10 +125,10 @@ fn zone_ends(result: &TestResult) -> Option<ZoneEnds> {
     Some(ZoneEnds { rates: both("mb_s")?, tracks: both("track_bytes")? })
 }
 
-fn seek(result: &TestResult) -> Option<Paragraph> {
+fn seek(result: &TestResult) -> Option<FoundFact> {
     let average = find(result, "seek", "average_ms")?;
-    let line =
-        begin("seek").item(Role::Title, format!("{} on average", with_interval(average, ms)));
+    let line = FoundFact::new("seek")
+        .item(Role::Title, format!("{} on average", with_interval(average, ms)));
     let ways = [("next_track_ms", "to the next track"), ("full_stroke_ms", "over the whole drive")];
     let rates = ways.into_iter().filter_map(|(quantity, words)| {
         Some(format!("{} {words}", ms(value(result, "seek", quantity)?)))
@@ -132,17 +137,17 @@ fn seek(result: &TestResult) -> Option<Paragraph> {
 }
 
 /// Gain of using only the outer part of the drive.
-fn access(result: &TestResult) -> Option<Paragraph> {
+fn access(result: &TestResult) -> Option<FoundFact> {
     let points = points_of(result, "geometry.access_measured.ms");
     let all = points.last()?.0;
     let times = points.iter().map(|(span, time)| match span / all {
         share if share > 0.999 => format!("{} anywhere", ms(*time)),
         share => format!("{} in the first {} %", ms(*time), rounded(share * 100.0)),
     });
-    Some(begin("access").items(Role::Plain, times))
+    Some(FoundFact::new("access").items(Role::Plain, times))
 }
 
-fn command(result: &TestResult) -> Option<Paragraph> {
+fn command(result: &TestResult) -> Option<FoundFact> {
     let medium = find(result, "command", "overhead_us");
     let cached = find(result, "read_cache", "overhead_us");
     let link = value(result, "link", "mb_s");
@@ -150,15 +155,15 @@ fn command(result: &TestResult) -> Option<Paragraph> {
     let times = [(medium, "before a seek"), (cached, "from the cache")].into_iter().filter_map(
         |(metric, words)| Some(format!("{} {words}", with_interval(metric?, latency_us))),
     );
-    let line = begin("command").items(Role::Plain, times);
+    let line = FoundFact::new("command").items(Role::Plain, times);
     Some(line.items(Role::Plain, link.map(|rate| format!("link {} MB/s", rounded(rate)))))
 }
 
-fn read_cache(result: &TestResult) -> Option<Paragraph> {
+fn read_cache(result: &TestResult) -> Option<FoundFact> {
     let known = |quantity| value(result, "read_cache", quantity);
     let places = known("places").map(|it| format!("keeps {} places", whole(it as u64)));
     let stream = known("stream_bytes").map(|it| format!("keeps {} of a stream", mib(it)));
-    let line = begin("read cache")
+    let line = FoundFact::new("read cache")
         .items(Role::Title, known("cache_bytes").map(|it| format!("about {}", mib(it))))
         .items(Role::Plain, known("read_ahead_bytes").map(|it| format!("reads {} ahead", mib(it))))
         .items(Role::Plain, places)
@@ -166,21 +171,21 @@ fn read_cache(result: &TestResult) -> Option<Paragraph> {
     line.has_words().then_some(line)
 }
 
-fn write_cache(result: &TestResult) -> Option<Paragraph> {
+fn write_cache(result: &TestResult) -> Option<FoundFact> {
     let cached = find(result, "write_cached", "write_ms")?;
     let size = find(result, "write_cache", "cache_bytes");
     let size = size.or(find(result, "write_buffer", "cache_bytes"));
-    let line = begin("write cache")
+    let line = FoundFact::new("write cache")
         .items(Role::Title, size.map(|size| format!("takes {} at once", mib(size.value))));
     Some(line.item(Role::Plain, format!("an unflushed write takes {}", ms(cached.value))))
 }
 
 /// Whether flushed data are on the medium: on a disk this takes revolutions.
-fn flush(result: &TestResult) -> Option<Paragraph> {
+fn flush(result: &TestResult) -> Option<FoundFact> {
     let flushed = find(result, "write_flushed", "write_ms")?;
     let forced = find(result, "write_forced", "write_ms")?;
     let lies = result.findings.iter().any(|finding| finding.id == FindingId::FlushIgnored);
-    let line = begin("flush");
+    let line = FoundFact::new("flush");
     let line = match (find(result, "rotation", "rpm"), lies) {
         (_, true) => line.item(Role::Bad, "not honest: data are not on the medium"),
         (Some(_), false) => line.item(Role::Good, "honest"),
@@ -194,20 +199,23 @@ fn flush(result: &TestResult) -> Option<Paragraph> {
     Some(line.item(Role::Plain, cost).item(Role::Plain, forced))
 }
 
-fn queue(result: &TestResult) -> Option<Paragraph> {
+fn queue(result: &TestResult) -> Option<FoundFact> {
     let gain = find(result, "queue", "gain_ratio")?;
     let many = match value(result, "queue", "depth") {
         Some(depth) => format!("with {depth} requests in flight"),
         None => "with 32 requests in flight".to_string(),
     };
     let times = with_interval(gain, rounded);
-    Some(begin("queue").text(Role::Plain, format!("{times} times as many random reads {many}")))
+    Some(
+        FoundFact::new("queue")
+            .text(Role::Plain, format!("{times} times as many random reads {many}")),
+    )
 }
 
-fn map(result: &TestResult) -> Option<Paragraph> {
+fn map(result: &TestResult) -> Option<FoundFact> {
     let points = points_of(result, "geometry.map.lat_mean_us");
     let (first, last) = (points.first()?, points.last()?);
-    let line = begin("map");
+    let line = FoundFact::new("map");
     Some(match find(result, "map", "span_bytes") {
         Some(span) => line.item(
             Role::Plain,
@@ -224,27 +232,27 @@ fn map(result: &TestResult) -> Option<Paragraph> {
 }
 
 /// The map unit of an SSD, which has to complete smaller writes.
-fn unit(result: &TestResult) -> Option<Paragraph> {
+fn unit(result: &TestResult) -> Option<FoundFact> {
     let unit = value(result, "map_unit", "unit_bytes")?;
     let words = format!("smaller writes have to be completed from {} by reading", mib(unit));
-    Some(begin("map unit").item(Role::Title, mib(unit)).item(Role::Plain, words))
+    Some(FoundFact::new("map unit").item(Role::Title, mib(unit)).item(Role::Plain, words))
 }
 
-fn fast_cache(result: &TestResult) -> Option<Paragraph> {
+fn fast_cache(result: &TestResult) -> Option<FoundFact> {
     let size = find(result, "fast_cache", "cache_bytes")?;
-    let line = begin("fast cache").item(Role::Title, with_interval(size, bytes));
+    let line = FoundFact::new("fast cache").item(Role::Title, with_interval(size, bytes));
     let recovered = value(result, "fast_cache", "recovered_bytes")?;
     Some(line.item(Role::Plain, format!("{} of it are back after 5 s", bytes(recovered))))
 }
 
-fn recording(result: &TestResult) -> Option<Paragraph> {
+fn recording(result: &TestResult) -> Option<FoundFact> {
     let slowdown = find(result, "shingling", "slowdown_ratio")?;
-    let line = begin("recording");
+    let line = FoundFact::new("recording");
     let times = with_interval(slowdown, rounded);
     let is_shingled = result.findings.iter().any(|finding| finding.id == FindingId::Shingled);
     let line = if is_shingled {
         line.item(Role::Warn, "shingled")
-    } else if slowdown.value < 1.3 {
+    } else if slowdown.value < CONVENTIONAL {
         line.item(Role::Good, "conventional")
     } else {
         line.item(Role::Warn, "not clear")

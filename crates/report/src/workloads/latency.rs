@@ -26,6 +26,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     charts: charts::charts,
     measures: |suite, _| suite.latency.block == SMALL_REQUEST,
     headline,
+    name_of: |result, cell| charts::name_of(result, cell),
     phases: charts::phases,
     ..WorkloadReport::new(TestKind::Latency, table)
 };
@@ -94,9 +95,10 @@ fn load(result: &TestResult, cell: &str) -> String {
     phase.and_then(|phase| phase.span_bytes).map_or(String::new(), |span| size(Bytes(span)))
 }
 
-/// Binary where it fits (`1 GiB`), else decimal as drives are sold.
+/// Binary where it is a whole number (`1 GiB`), as files are made; else decimal as drives are sold.
 fn size(bytes: Bytes) -> String {
-    if bytes.0.is_multiple_of(1 << 20) { bytes.binary() } else { bytes.to_string() }
+    let binary = bytes.binary();
+    if binary.contains('.') { bytes.to_string() } else { binary }
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ const EVIDENCE: &[Evidence] =
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
     evidence: EVIDENCE,
     extremes: "min and max",
+    headline: |result| file_rates::headline(result, "read", "read"),
+    suits: Some(&["media library"]),
     charts: |result| {
         file_rates::charts(result, "read", ["read-files", "read-files-position"], "read back")
     },

@@ -30,6 +30,8 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
         drawn.map(|cell| (cell.to_string(), name_of(cell))).collect()
     },
     headline,
+    name_of: |_, cell| name_of(cell),
+    suits: Some(&["database"]),
     measures: |suite, _| suite.sql.durability == Durability::Full,
     ..WorkloadReport::new(TestKind::Sql, table)
 };

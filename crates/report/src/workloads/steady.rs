@@ -3,7 +3,7 @@
 
 mod charts;
 
-use super::WorkloadReport;
+use super::{WorkloadReport, plain_name};
 use crate::first_seen::distinct;
 use crate::terminal::{
     CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, find, headed, sections,
@@ -37,7 +37,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     ..WorkloadReport::new(TestKind::Steady, table)
 };
 
-/// `Steady: 8,120 IOPS in rounds 7 to 11, 19 % of the first (rnd4k_q32t4.write)`, of the tracked cell with the largest
+/// `Steady: 8,120 IOPS in rounds 7 to 11, 19 % of the first (Random 4 KiB, Q32 × 4, write)`, of the tracked cell with the largest
 /// loss.
 fn headline(result: &TestResult) -> Option<String> {
     if let Some(kept) = value(result, "steady", "kept_ratio") {
@@ -51,7 +51,8 @@ fn headline(result: &TestResult) -> Option<String> {
     let least = tracked(result).into_iter().min_by(|a, b| kept(a).total_cmp(&kept(b)))?;
     let rate = rate_text(result, least)?;
     let kept = rounded(kept(&least) * 100.0);
-    Some(format!("Steady: {rate}, {kept} % of the first round ({least})"))
+    let name = plain_name(least);
+    Some(format!("Steady: {rate}, {kept} % of the first round ({name})"))
 }
 
 fn table(result: &TestResult, style: Style) -> String {

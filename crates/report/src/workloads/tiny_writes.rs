@@ -2,7 +2,7 @@
 
 mod charts;
 
-use super::WorkloadReport;
+use super::{WorkloadReport, plain_name};
 use crate::terminal::{
     CellRows, Column, Figure, Style, TextCell, TextTable, cells, find, find_usable, headed, texts,
 };
@@ -24,6 +24,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     charts: charts::charts,
     measures: |suite, _| suite.tiny_writes.write <= SMALL_REQUEST,
     headline,
+    name_of,
     ..WorkloadReport::new(TestKind::TinyWrites, table)
 };
 
@@ -35,6 +36,27 @@ fn headline(result: &TestResult) -> Option<String> {
     let program = usable("iops")?;
     let drive = usable("drive_iops").map(|rate| format!(", the drive alone {rate}/s"));
     Some(format!("Small writes: a program gets {program}/s made safe{}", drive.unwrap_or_default()))
+}
+
+/// `16 B anywhere, each made safe`.
+fn name_of(result: &TestResult, cell: &str) -> String {
+    let size = request_size(result, cell);
+    let (place, how) = match cell {
+        "rnd16_buffered" => ("anywhere", "buffered"),
+        "rnd16_sync" => ("anywhere", "each made safe"),
+        "rnd4k_direct" => ("anywhere", "without a cache"),
+        "rnd4k_direct_sync" => ("anywhere", "without a cache, each made safe"),
+        "seq512_write" => ("in a stream", "written"),
+        "seq512_read_warm" => ("in a stream", "read again"),
+        "seq512_read_cold" => ("in a stream", "read from the drive"),
+        "seq_direct_write" => ("in a stream", "written without a cache"),
+        "seq_direct_read" => ("in a stream", "read without a cache"),
+        other => return plain_name(other),
+    };
+    match size.as_str() {
+        "" => format!("Small requests {place}, {how}"),
+        size => format!("{size} {place}, {how}"),
+    }
 }
 
 fn table(result: &TestResult, style: Style) -> String {

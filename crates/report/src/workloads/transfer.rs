@@ -148,9 +148,18 @@ fn figure_grid(result: &TestResult) -> Option<FigureGrid<'_>> {
         let name = if is_synced(row) { format!("{words}, flushed") } else { words };
         GridRow { name, unit: rate_of(row).1, fields: fields.collect() }
     };
-    let columns = grid.mixes.iter().map(|mix| mix.to_string());
+    let columns = grid.mixes.iter().map(|mix| direction_words(mix));
     let (columns, rows) = (columns.collect(), grid.rows.iter().map(row).collect::<Vec<_>>());
     (!rows.is_empty()).then_some(FigureGrid { name: "transfer-grid", columns, rows })
+}
+
+/// `mixed 70/30` for `mix70`.
+fn direction_words(mix: &str) -> String {
+    let reads = mix.strip_prefix("mix").and_then(|reads| reads.parse::<u8>().ok());
+    match reads.filter(|reads| *reads <= 100) {
+        Some(reads) => format!("mixed {reads}/{}", 100 - reads),
+        None => mix.to_string(),
+    }
 }
 
 fn rates(result: &TestResult, style: Style) -> String {

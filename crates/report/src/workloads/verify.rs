@@ -2,12 +2,53 @@
 //! what the sectors held.
 
 use super::WorkloadReport;
+use super::facts::FoundFact;
+use crate::markdown::capitalized;
 use crate::terminal::{Paragraph, Role, Style, value};
+use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::findings::FindingId;
 use drivescope_model::number::{one_decimal, rounded, whole as in_full};
 use drivescope_model::{Bytes, TestKind, TestResult};
 
-pub(super) const REPORT: WorkloadReport = WorkloadReport::new(TestKind::Verify, table);
+// Rates over the whole drive, of a full run.
+const EVIDENCE: &[Evidence] = &[
+    Evidence::of_writes(Criterion::SequentialWrites, "verify.write.mb_s"),
+    Evidence::of_writes(Criterion::SequentialReads, "verify.read.mb_s"),
+];
+
+pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    headline,
+    facts,
+    evidence: EVIDENCE,
+    suits: Some(&["backup"]),
+    ..WorkloadReport::new(TestKind::Verify, table)
+};
+
+/// `Capacity: 4.00 TB are real`, or what is not.
+fn headline(result: &TestResult) -> Option<String> {
+    let [announced, real] = ["announced_bytes", "real_bytes"]
+        .map(|quantity| bytes(result, "capacity", quantity).map(Bytes));
+    let (announced, real) = (announced?, real?);
+    let whole = bytes(result, "capacity", "device_bytes").map_or(announced, Bytes);
+    Some(if value(result, "fake", "module_bytes").is_some() {
+        format!("Capacity: FAKE, it claims {whole} and holds {real}")
+    } else if bad_bytes(result) > 0 {
+        format!("Capacity: {} of {announced} did not read back", Bytes(bad_bytes(result)))
+    } else if whole != announced {
+        format!("Capacity: {announced} of {whole} are real, the rest is not tested")
+    } else {
+        format!("Capacity: all {announced} are real")
+    })
+}
+
+/// The lines of the terminal, which are sentences.
+fn facts(result: &TestResult) -> Vec<FoundFact> {
+    let style = Style { columns: usize::MAX / 2, ..Style::PLAIN };
+    let text = table(result, style);
+    let words = text.trim().trim_start_matches("verify").split('\n').map(str::trim);
+    let fact = |words: &str| FoundFact::new("").item(Role::Plain, capitalized(words));
+    words.filter(|words| !words.is_empty()).map(fact).collect()
+}
 
 fn table(result: &TestResult, style: Style) -> String {
     if result.metrics.is_empty() {

@@ -10,7 +10,8 @@ use crate::chart::text_box::{TextBox, line_height, text_width};
 pub const SMALL_TYPE: f64 = 11.0;
 /// Size of texts in the plot.
 pub const TYPE: f64 = 12.0;
-const MARGIN: f64 = 6.0;
+/// Between texts and the border of the picture.
+pub const MARGIN: f64 = 6.0;
 /// Length of a tick, and distance of texts from what they name.
 const TICK: f64 = 4.0;
 /// Titles are regular type, narrower than the widest bold.
@@ -86,9 +87,13 @@ impl Frame {
 
     pub fn draw(&self, plot: &Plot, out: &mut SvgText) {
         let TextBox { left, top, right, bottom } = self.area;
+        // A line would run through the numbers in fields, and through the heading of rows.
+        let has_fields = plot.layers.iter().any(|layer| matches!(layer, Layer::Field { .. }));
         for tick in self.upright_ticks(&plot.y) {
             let y = self.y(tick.at, YAxis::Left);
-            line(out, "rule grid", (left, y), (right, y));
+            if !has_fields && !tick.text.is_empty() {
+                line(out, "rule grid", (left, y), (right, y));
+            }
             text(out, "muted", left - TICK, y, "end", &tick.text);
         }
         let left_ink = ink_of(plot, YAxis::Left);

@@ -1,16 +1,25 @@
 //! What stands in a plot: lines, dots, marks with intervals, bands, and texts that find their place.
 
 use super::element::{SvgText, number};
-use super::frame::{Frame, SMALL_TYPE, TYPE, line};
+use super::frame::{Frame, MARGIN, SMALL_TYPE, TYPE, line};
 use super::theme::{Theme, class, mark_path};
-use super::{moved_to, pointed};
-use crate::chart::plot::{Along, Beside, Course, Ink, Layer, Plot, PlotMark, Point, YAxis};
+use super::{PictureSize, moved_to, pointed};
+use crate::chart::plot::{
+    Along, Beside, Course, Ink, Layer, MarkOutline, Plot, PlotMark, Point, YAxis,
+};
 use crate::chart::text_box::{PlacedTexts, TextBox, line_height, pushed_apart, text_width};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Dots of a layer where many pictures share a page: an even sample, which the page states.
 pub const FOLDED_DOTS_MAX: usize = 300;
+
+/// The same on the page of one run, in wide pictures and in narrow ones.
+pub const PAGE_DOTS_MAX: usize = 900;
+const NARROW_DOTS_MAX: usize = 300;
+
+/// In narrow pictures, curves of more points show no values: there a finger covers several.
+const NARROW_VALUES_MAX: usize = 60;
 
 const GAP: f64 = 8.0;
 
@@ -20,11 +29,17 @@ const BAR_HEIGHT: f64 = 12.0;
 /// Intervals narrower than this share of their value are drawn by no whisker: it would hide in the bar's end.
 const WHISKER_MIN: f64 = 0.02;
 
+/// A mark that is an upright line, as high as others are wide.
+const STROKE_PATH: &str = "M0 -7V7";
+
 /// Distance of the places that a line takes, in pixels.
 const LINE_STEP: f64 = 6.0;
 
 /// Points nearer than this, in pixels, are one: a line is twice as wide.
 const APART_MIN: f64 = 1.0;
+
+/// The same of fine lines, of which many lie over each other.
+const FINE_APART_MIN: f64 = 2.0;
 
 /// Draws layers into a frame, and their texts at the end, so that nothing covers them.
 pub struct Pen<'a> {
@@ -32,28 +47,43 @@ pub struct Pen<'a> {
     frame: Frame,
     is_pointed_at: bool,
     dots_max: usize,
+    values_max: usize,
     out: &'a mut SvgText,
     placed: PlacedTexts,
 }
 
 impl<'a> Pen<'a> {
     /// A pen for this plot. What a theme asks for besides colours: values at the marks, or few dots.
-    pub fn new(plot: &'a Plot, frame: Frame, theme: Theme, out: &'a mut SvgText) -> Self {
+    pub fn new(
+        plot: &'a Plot,
+        frame: Frame,
+        (theme, size): (Theme, PictureSize),
+        out: &'a mut SvgText,
+    ) -> Self {
         let is_pointed_at = theme == Theme::Page;
-        let dots_max = if theme == Theme::FoldedPage { FOLDED_DOTS_MAX } else { usize::MAX };
-        Self { plot, frame, is_pointed_at, dots_max, out, placed: PlacedTexts::default() }
+        let is_narrow = size.width <= PictureSize::NARROW.width;
+        let (dots_max, values_max) = match theme {
+            Theme::FoldedPage => (FOLDED_DOTS_MAX, 0),
+            Theme::Page if is_narrow => (NARROW_DOTS_MAX, NARROW_VALUES_MAX),
+            Theme::Page => (PAGE_DOTS_MAX, usize::MAX),
+            _ => (usize::MAX, 0),
+        };
+        let placed = PlacedTexts::default();
+        Self { plot, frame, is_pointed_at, dots_max, values_max, out, placed }
     }
 
     pub fn draw(&mut self, layer: &Layer) {
         match layer {
             Layer::Line { points, ink, course, is_fine, axis } => {
-                let (path, drawn) = self.path(points, *course, *axis);
+                let apart = if *is_fine { FINE_APART_MIN } else { APART_MIN };
+                let (path, drawn) = self.path(points, *course, *axis, apart);
                 if !is_fine {
                     self.keep_clear(points, *axis);
                 }
                 let class = format!("line {}{}", class(*ink), if *is_fine { " fine" } else { "" });
                 let mut attributes = vec![("class", class), ("d", path)];
-                if self.is_pointed_at && !is_fine && !self.has_marks(*ink) {
+                let is_told = self.is_pointed_at && drawn.len() <= self.values_max;
+                if is_told && !is_fine && !self.has_marks(*ink) {
                     attributes.extend(pointed::values(self.plot, &drawn, *ink, *axis));
                 }
                 self.element("path", &attributes);
@@ -83,7 +113,7 @@ impl<'a> Pen<'a> {
             Layer::Span { from_to, y, ink } => self.span(*from_to, *y, *ink),
             Layer::Bar { at, interval, ink } => self.bar(*at, *interval, *ink),
             Layer::Field { x, y, share, .. } => self.field(*x, *y, *share),
-            Layer::Text { .. } => {}
+            Layer::RowHead { .. } | Layer::Text { .. } => {}
         }
     }
 
@@ -110,8 +140,20 @@ impl<'a> Pen<'a> {
                     let (x, y) = frame.at(*at, *axis);
                     self.text(x + GAP, y, text, *ink, TYPE);
                 }
+                Layer::Text { at, text, ink, beside: Beside::Left, axis } => {
+                    let at = frame.at(*at, *axis);
+                    if at.0 - GAP - text_width(text, TYPE) < frame.area.left {
+                        self.text_at(at, text, *ink, Beside::AboveLeft);
+                    } else {
+                        self.anchored(at.0 - GAP, at.1, text, class(*ink), TYPE, "end");
+                    }
+                }
                 Layer::Text { at, text, ink, beside, axis } if *beside != Beside::LineEnd => {
                     self.text_at(frame.at(*at, *axis), text, *ink, *beside);
+                }
+                Layer::RowHead { row, text } => {
+                    let y = frame.y(*row as f64, YAxis::Left);
+                    self.text(MARGIN, y, text, Ink::Text, SMALL_TYPE);
                 }
                 Layer::Band { from_to: (left, right), text } => {
                     let middle = (frame.x(*left) + frame.x(*right)) / 2.0;
@@ -145,7 +187,13 @@ impl<'a> Pen<'a> {
         self.plot.layers.iter().any(is_of_ink)
     }
 
-    fn path(&self, points: &[Point], course: Course, axis: YAxis) -> (String, Vec<Point>) {
+    fn path(
+        &self,
+        points: &[Point],
+        course: Course,
+        axis: YAxis,
+        apart: f64,
+    ) -> (String, Vec<Point>) {
         let (mut path, mut kept) = (String::new(), Vec::new());
         // The last point drawn of the line so far.
         let mut drawn: Option<Point> = None;
@@ -157,7 +205,7 @@ impl<'a> Pen<'a> {
             let at = self.frame.at(*point, axis);
             // A point too close to the last one drawn is left out; the end of a line never is.
             let is_last = points.get(i + 1).is_none_or(|next| !(next.0 + next.1).is_finite());
-            let is_near = |from: Point| (at.0 - from.0).hypot(at.1 - from.1) < APART_MIN;
+            let is_near = |from: Point| (at.0 - from.0).hypot(at.1 - from.1) < apart;
             if drawn.is_some_and(is_near) && !is_last {
                 continue;
             }
@@ -204,7 +252,7 @@ impl<'a> Pen<'a> {
         }
         let class = format!("line fine dots {}", class(ink));
         let mut attributes = vec![("class", class), ("d", path)];
-        if self.is_pointed_at {
+        if self.is_pointed_at && drawn.len() <= self.values_max {
             attributes.extend(pointed::values(self.plot, &drawn, ink, axis));
         }
         self.element("path", &attributes);
@@ -216,9 +264,14 @@ impl<'a> Pen<'a> {
         if low < high {
             self.interval(mark, ink);
         }
-        let class = format!("{} {}", if mark.is_filled { "fill rim" } else { "open" }, class(ink));
+        let (kind, path) = match mark.outline {
+            MarkOutline::Filled => ("fill rim", mark_path(ink)),
+            MarkOutline::Open => ("open", mark_path(ink)),
+            MarkOutline::Stroke => ("line", STROKE_PATH),
+        };
+        let class = format!("{kind} {}", class(ink));
         self.placed.take(TextBox::mark(at));
-        let path = mark_path(ink).to_string();
+        let path = path.to_string();
         let mut attributes =
             vec![("class", class), ("transform", moved_to(at.0, at.1)), ("d", path)];
         if self.is_pointed_at {
@@ -320,7 +373,7 @@ impl<'a> Pen<'a> {
         let sides = match beside {
             Beside::Above => vec![(centred, "middle")],
             Beside::Below => vec![(centred, "middle"), right, left],
-            Beside::AboveLeft => vec![left, right],
+            Beside::AboveLeft | Beside::Left => vec![left, right],
             Beside::AboveRight | Beside::LineEnd | Beside::Right => vec![right, left],
         };
         let wanted: Vec<TextBox> =

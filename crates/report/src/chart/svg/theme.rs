@@ -30,6 +30,12 @@ const COLOURS: [(&str, &str, &str); 10] = [
     ("grid", "#e4e7ea", "#2a2f35"),
     ("range", "#c9ced3", "#444b53"),
 ];
+/// Colours of verdicts, whose words repeat them: name, colour in light, colour in dark.
+const JUDGED: [(&str, &str, &str); 3] = [
+    ("good", "#0061a3", "#62b5f5"),
+    ("limits", "#8f5e00", "#e0a93a"),
+    ("bad", "#b23a1e", "#ff8a6b"),
+];
 const BACKGROUND: (&str, &str) = ("#ffffff", "#14171a");
 
 /// What is the same in both themes. A class gives `color`; these use it.
@@ -41,7 +47,7 @@ const SHAPES: &str = "\
     .rim{stroke-width:1}.dots{stroke-width:2.6;stroke-linecap:round;opacity:.5}\
     .open{stroke:currentColor;stroke-width:2}\
     .interval{stroke:currentColor;stroke-width:2.4;opacity:.5}\
-    .halo{paint-order:stroke;stroke-width:4;stroke-linejoin:round}.rule{stroke:currentColor;stroke-width:1}\
+    .strong{font-weight:650}.halo{paint-order:stroke;stroke-width:4;stroke-linejoin:round}.rule{stroke:currentColor;stroke-width:1}\
     .band{fill:currentColor;opacity:.35}.level{stroke:currentColor;stroke-width:3}\
     .span{stroke:currentColor;stroke-width:7;stroke-linecap:round;opacity:.4}";
 
@@ -69,14 +75,22 @@ pub fn style_sheet(theme: Theme) -> String {
 
 /// The style sheet of a page: that of its charts, and their colours for its text and rules.
 pub fn page_colours() -> String {
-    let [.., text, _, grid, _] = COLOURS.map(|(_, light, dark)| (light, dark));
-    let page = |text: &str, grid: &str, ground: &str| {
+    let page = |is_dark: bool| {
+        let of = |(light, dark): (&'static str, &'static str)| if is_dark { dark } else { light };
+        let colour = |class: &str| {
+            let found = COLOURS.iter().find(|colour| colour.0 == class);
+            of(found.map_or(BACKGROUND, |(_, light, dark)| (*light, *dark)))
+        };
+        let judged = JUDGED.map(|(name, light, dark)| format!("--{name}:{};", of((light, dark))));
+        let (grid, off, text, ground) =
+            (colour("grid"), colour("range"), colour("text"), of(BACKGROUND));
         format!(
-            ":root{{--grid:{grid};--ground:{ground};color:{text};background:{ground}}}.tip{{background:{ground}}}"
+            ":root{{--grid:{grid};--off:{off};{}--ground:{ground};color:{text};background:{ground}}}\
+             .tip{{background:{ground}}}",
+            judged.concat()
         )
     };
-    let light = page(text.0, grid.0, BACKGROUND.0);
-    let dark = page(text.1, grid.1, BACKGROUND.1);
+    let (light, dark) = (page(false), page(true));
     format!("{}{light}@media(prefers-color-scheme:dark){{{dark}}}", style_sheet(Theme::System))
 }
 
@@ -119,7 +133,7 @@ mod tests {
 
     #[test]
     fn text_contrasts_with_its_background() {
-        for (class, light, dark) in COLOURS {
+        for (class, light, dark) in COLOURS.into_iter().chain(JUDGED) {
             if !["bar", "grid", "range"].contains(&class) {
                 assert!(contrast(light, BACKGROUND.0) >= 4.5, "{class} in light");
                 assert!(contrast(dark, BACKGROUND.1) >= 4.5, "{class} in dark");

@@ -105,10 +105,10 @@ fn passes_of_phybs_are_counted() {
     let map = &super::charts::charts(&result)[0];
     assert_eq!(
         map.description,
-        "The slowest takes 62.5 times the fastest of its row, 4 KiB blocks."
+        "The slowest takes 62.5 times the fastest of its column, 4 KiB blocks."
     );
     let picture = svg(map, PictureSize::WIDE, Theme::Light);
-    assert!(picture.contains("4 KiB blocks, ms") && picture.contains(">37.2<"), "{picture}");
+    assert!(picture.contains(">4 KiB<") && picture.contains(">37.2<"), "{picture}");
     insta::assert_snapshot!(test_result(&result, PLAIN), @r"
     align                 +0  +512
     4 KiB blocks, 1/s  1,680  26.9

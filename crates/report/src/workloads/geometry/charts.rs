@@ -1,11 +1,12 @@
 //! Pictures of geometry: zones with the physical law, movements of the arm, access time over the part that is used.
 
+use super::CONVENTIONAL;
 use crate::chart::axis::PlotAxis;
-use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark, YAxis};
+use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark};
 use crate::chart::{Chart, highest, points_of, scaled, unit_of};
 use crate::terminal::value;
-use drivescope_model::TestResult;
-use drivescope_model::number::{rounded, whole};
+use drivescope_model::number::{latency_us, rounded, whole};
+use drivescope_model::{FindingId, TestResult};
 
 const MEASURED: Ink = Ink::Series(0);
 const MODEL: Ink = Ink::Muted;
@@ -14,13 +15,35 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
     [zones(result), seeks(result), accesses(result)].into_iter().flatten().collect()
 }
 
-/// `A disk of 7,200 rpm with 30 zones`.
+/// `Geometry: 7,200 rpm, 30 zones, seeks of 8.05 ms, honest flushes, conventional recording`, as far as it was found.
 pub(super) fn headline(result: &TestResult) -> Option<String> {
-    let rpm = whole(value(result, "rotation", "rpm")?.round() as u64);
-    Some(match value(result, "zones", "count") {
-        Some(count) => format!("Geometry: {rpm} rpm, {count} zones"),
-        None => format!("Geometry: {rpm} rpm"),
-    })
+    let has = |id: FindingId| result.findings.iter().any(|finding| finding.id == id);
+    let of = |cell, quantity| value(result, cell, quantity);
+    let turns = of("rotation", "rpm");
+    let flush = of("flush", "cost_us").map(|us| format!("a flush adds {}", latency_us(us)));
+    let honest = of("write_forced", "write_ms").filter(|_| turns.is_some());
+    let flush = if has(FindingId::FlushIgnored) {
+        Some("flushes that are not honest".to_string())
+    } else {
+        honest.map(|_| "honest flushes".to_string()).or(flush)
+    };
+    let recording = if has(FindingId::Shingled) {
+        Some("shingled recording")
+    } else {
+        let slowdown = of("shingling", "slowdown_ratio").filter(|ratio| *ratio < CONVENTIONAL);
+        slowdown.map(|_| "conventional recording")
+    };
+    let gain = of("queue", "gain_ratio").filter(|_| turns.is_none());
+    let found = [
+        turns.map(|rpm| format!("{} rpm", whole(rpm.round() as u64))),
+        of("zones", "count").map(|count| format!("{count} zones")),
+        of("seek", "average_ms").map(|ms| format!("seeks of {}", latency_us(ms * 1e3))),
+        flush,
+        gain.map(|gain| format!("a queue gains {} times", rounded(gain))),
+        recording.map(String::from),
+    ];
+    let found: Vec<String> = found.into_iter().flatten().collect();
+    (!found.is_empty()).then(|| format!("Geometry: {}", found.join(", ")))
 }
 
 fn zones(result: &TestResult) -> Option<Chart> {
@@ -80,14 +103,17 @@ fn accesses(result: &TestResult) -> Option<Chart> {
     let (end, all) = ((last.0 / bytes, last.1), rounded(last.1));
     let plot = Plot::new(x, PlotAxis::from_zero("ms", most))
         .with_line(scaled(&model, bytes), MODEL)
-        .with(Layer::Dots { points: scaled(&measured, bytes), ink: MEASURED, axis: YAxis::Left })
+        .with(Layer::Marks {
+            marks: scaled(&measured, bytes).into_iter().map(PlotMark::point).collect(),
+            ink: MEASURED,
+        })
         .with_text(end, format!("{all} ms"), Ink::Text, Beside::AboveLeft)
         .named(MODEL, "model")
         .named(MEASURED, "measured");
     Some(Chart {
         name: "geometry-access".to_string(),
         title: "Access time by the part that is used".to_string(),
-        caption: "Line: overhead, mean movement within the part, half a turn. Dots: random reads."
+        caption: "Line: overhead, mean movement within the part, half a turn. Marks: means of random reads; only the last has an interval, in the figures."
             .to_string(),
         description: format!(
             "A random read takes {} ms in the first {} {unit} and {all} ms over all of it.",

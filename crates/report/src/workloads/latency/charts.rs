@@ -2,15 +2,17 @@
 
 use super::load;
 use crate::chart::axis::{AxisValues, PlotAxis, tick_number};
-use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark, Point};
+use crate::chart::plot::{Along, Beside, Ink, Layer, MarkOutline, Plot, PlotMark, Point};
 use crate::chart::tails::tails;
-use crate::chart::{Chart, extent};
+use crate::chart::{Chart, extent, wait_unit};
 use crate::terminal::{cells, find, value};
+use crate::workloads::plain_name;
 use drivescope_model::TestResult;
 use drivescope_model::number::{latency_us, rounded};
 
 const QUANTITIES: [(&str, &str); 3] =
-    [("lat_p50_us", "median"), ("lat_p99_us", "p99"), ("lat_max_us", "max")];
+    [("lat_p50_us", "median"), ("lat_p99_us", "99 %"), ("lat_max_us", "slowest")];
+const OUTLINES: [MarkOutline; 3] = [MarkOutline::Filled, MarkOutline::Open, MarkOutline::Stroke];
 
 /// Latencies this close are equal in practice.
 const SAME_WAIT: f64 = 0.05;
@@ -33,17 +35,25 @@ pub(super) fn phases(result: &TestResult) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Part of the target that a cell read: `first 2.00 TB`, else its name.
-fn name_of(result: &TestResult, cell: &str) -> String {
-    match load(result, cell) {
-        size if size.is_empty() => cell.to_string(),
-        size => format!("in {size}"),
+/// Part of the target that a cell read, `in 2.00 TB`, or how many reads a second were asked for; else the part in the
+/// cell's name.
+pub(super) fn name_of(result: &TestResult, cell: &str) -> String {
+    let is_span = value(result, cell, "offered_iops").is_none();
+    match (load(result, cell), cell.strip_prefix("span")) {
+        (size, Some(percent)) if size.is_empty() => format!("in {} %", percent.replace('_', ".")),
+        (size, _) if size.is_empty() => plain_name(cell),
+        (size, _) if is_span => format!("in {size}"),
+        (rate, _) if cell.starts_with("fixed") => format!("{rate} asked for, evenly"),
+        (rate, _) => format!("{rate} asked for, at random"),
     }
 }
 
 /// Median, 99th percentile and slowest request of each span, a row each.
 fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
-    let at = |cell: &str, quantity: &str| value(result, cell, quantity).filter(|us| *us > 0.0);
+    let metric = |cell: &str, quantity: &str| {
+        find(result, cell, quantity).filter(|metric| metric.value > 0.0)
+    };
+    let at = |cell: &str, quantity: &str| metric(cell, quantity).map(|metric| metric.value);
     let measured: Vec<&str> = spans
         .iter()
         .copied()
@@ -55,25 +65,34 @@ fn by_span(result: &TestResult, spans: &[&str]) -> Option<Chart> {
     let (medians, slowest) = (all("lat_p50_us"), all("lat_max_us"));
     let (first, last) = (*medians.first()?, *medians.last()?);
     let slowest = slowest.iter().copied().fold(0.0, f64::max);
-    let x = PlotAxis::from_zero("one 4 KiB read at a time, ms", slowest / 1e3);
+    let (unit, per_ms) = wait_unit(medians.iter().map(|us| us / 1e3));
+    let scale = per_ms / 1e3;
+    let x = PlotAxis::from_zero(&format!("one 4 KiB read at a time, {unit}"), slowest * scale);
     let names: Vec<String> = measured.iter().map(|cell| name_of(result, cell)).collect();
     let mut plot = Plot::new(x, PlotAxis::rows("", &names));
     for (row, cell) in measured.iter().enumerate() {
-        let ends = QUANTITIES.map(|(quantity, _)| at(cell, quantity).unwrap_or(slowest) / 1e3);
         let y = row as f64;
-        plot = plot.with_line(ends.iter().map(|us| (*us, y)).collect(), Ink::Series(0));
-        for (i, us) in ends.iter().enumerate() {
-            let mark = PlotMark { is_filled: i == 0, ..PlotMark::point((*us, y)) };
-            plot = plot.with(Layer::Marks { marks: vec![mark], ink: Ink::Series(0) });
+        let found = QUANTITIES.map(|(quantity, _)| metric(cell, quantity));
+        let ends = found.map(|metric| metric.map_or(slowest, |metric| metric.value) * scale);
+        plot = plot.with_line(ends.iter().map(|wait| (*wait, y)).collect(), Ink::Series(0));
+        for ((metric, wait), outline) in found.into_iter().zip(ends).zip(OUTLINES) {
+            let interval = metric.map_or((wait, wait), |it| (it.low * scale, it.high * scale));
+            let in_row = PlotMark { interval_along: Along::X, ..PlotMark::point((wait, y)) };
+            let marks = vec![PlotMark { interval, outline, ..in_row }];
+            plot = plot.with(Layer::Marks { marks, ink: Ink::Series(0) });
         }
-        let [median, p99, _] = ends.map(rounded);
-        plot = plot.with_text((ends[0], y), median, Ink::Text, Beside::AboveLeft);
-        plot = plot.with_text((ends[1], y), p99, Ink::Text, Beside::AboveRight);
+        // The first row names the marks.
+        let words =
+            QUANTITIES.map(|(_, word)| if row == 0 { format!("{word} ") } else { String::new() });
+        let sides = [Beside::AboveLeft, Beside::AboveRight, Beside::Right];
+        for ((wait, word), beside) in ends.into_iter().zip(words).zip(sides) {
+            plot = plot.with_text((wait, y), word + &rounded(wait), Ink::Text, beside);
+        }
     }
     Some(Chart {
         name: "latency-span".to_string(),
         title: span_heading(first, last),
-        caption: "Filled: median; open: 99th percentile, then the slowest of all.".to_string(),
+        caption: "Filled: median; open: 99th percentile; stroke: the slowest of all. Pale bars: 95 % intervals, or the range of the rounds.".to_string(),
         description: format!(
             "Median {} over the largest span, {} over the smallest.",
             latency_us(first),
@@ -140,7 +159,7 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
         name: "latency-load".to_string(),
         title: "Latency under load".to_string(),
         caption:
-            "Requests arrive at random, and waiting in the queue counts. Bars: 95 % intervals; shaded: more than one by one."
+            "Requests arrive at random, and waiting in the queue counts. Bars: 95 % intervals; shaded: more than the drive can serve one at a time."
                 .to_string(),
         description: format!("Median {least} requests per second, {most}."),
         plot,

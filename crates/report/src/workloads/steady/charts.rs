@@ -6,6 +6,7 @@ use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
 use crate::chart::{Chart, highest, points_of, unit_of};
 use crate::terminal::{find, value};
+use crate::workloads::plain_name;
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, TestResult};
 
@@ -70,8 +71,9 @@ fn by_round(result: &TestResult) -> Option<Chart> {
     for (i, (cell, points)) in curves.iter().enumerate() {
         let ink = Ink::Series(i);
         let last = points[points.len() - 1];
-        let label = format!("{cell} {}", rounded(last.1));
-        plot = plot.named(ink, cell).with_line(points.clone(), ink);
+        let name = plain_name(cell);
+        let label = format!("{name} {}", rounded(last.1));
+        plot = plot.named(ink, name).with_line(points.clone(), ink);
         plot = plot.with_text(last, label, ink, Beside::LineEnd);
     }
     let (cell, points) = &curves[0];
@@ -83,7 +85,8 @@ fn by_round(result: &TestResult) -> Option<Chart> {
                   a drift of at most 10 % of the mean. Grey, where it is known: the drive's temperature, right axis."
             .to_string(),
         description: format!(
-            "{cell}: from {first} to {last} {title_y} in {} rounds.",
+            "{}: from {first} to {last} {title_y} in {} rounds.",
+            plain_name(cell),
             rounded(rounds)
         ),
         plot,
@@ -124,7 +127,7 @@ fn by_volume(result: &TestResult) -> Option<Chart> {
         .with_ends([first, (end / bytes, last)], ["at first", "at the end"], ink);
     Some(Chart {
         name: "steady-written".to_string(),
-        title: format!("{cell} over what was written"),
+        title: format!("{} over what was written", plain_name(cell)),
         caption: "Rate of each round over the bytes that the rounds had written.".to_string(),
         description: format!(
             "From {} to {} {} after {}.",

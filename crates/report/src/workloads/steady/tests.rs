@@ -71,7 +71,10 @@ fn table_shows_rate_window_and_preparation() {
 fn unsteady_result_says_so_first() {
     let mut result = of_rounds(&["rnd4k_q32t4.write"]);
     let said = headline(&result).unwrap();
-    assert_eq!(said, "Steady: 8,120 IOPS, 19.0 % of the first round (rnd4k_q32t4.write)");
+    assert_eq!(
+        said,
+        "Steady: 8,120 IOPS, 19.0 % of the first round (Random 4 KiB, Q32 × 4, write)"
+    );
     result.findings.push(Finding::new(FindingId::NotSteady, "x"));
     assert_eq!(headline(&result).unwrap(), "Not steady after 7 rounds");
     let text = table(&result, Style::default());

@@ -3,7 +3,7 @@
 use super::by_distance;
 use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
-use crate::chart::{Chart, end_rates, highest, points_of, scaled, unit_of};
+use crate::chart::{Chart, end_rates, highest, points_of, scaled, times, unit_of, wait_unit};
 use drivescope_model::TestResult;
 use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_stats::zones::{ZONE_DROP_MIN, zones};
@@ -22,6 +22,8 @@ fn position(result: &TestResult) -> Option<Chart> {
     let read = points_of(result, "surface.read.mb_s");
     let written = points_of(result, "surface.write.mb_s");
     let accesses = points_of(result, "surface.access.position_lat_ms");
+    let (wait, per_ms) = wait_unit(accesses.iter().map(|(_, ms)| *ms));
+    let accesses = times(&accesses, per_ms);
     let first = if read.is_empty() { &written } else { &read };
     let end = first.last()?.0.max(accesses.last().map_or(0.0, |(x, _)| *x));
     let (unit, bytes) = unit_of(end);
@@ -31,7 +33,7 @@ fn position(result: &TestResult) -> Option<Chart> {
     let mut plot = if accesses.is_empty() {
         Plot::new(x, PlotAxis::from_zero("MB/s", highest_rate))
     } else {
-        let (y, right) = PlotAxis::twins(("MB/s", highest_rate), ("ms", highest(&accesses)));
+        let (y, right) = PlotAxis::twins(("MB/s", highest_rate), (wait, highest(&accesses)));
         let points = scaled(&accesses, bytes);
         let dots = Layer::Dots { points, ink: ACCESS, axis: YAxis::Right };
         Plot { right: Some(right), ..Plot::new(x, y) }.named(ACCESS, "access").with(dots)
@@ -62,9 +64,9 @@ fn position(result: &TestResult) -> Option<Chart> {
         plot = plot.with(Layer::Line { points, ink, course, is_fine: true, axis: YAxis::Left });
     }
     let [start, last] = ends_of(result)?.map(rounded);
-    let dots = match accesses.iter().map(|(_, ms)| *ms).reduce(f64::min) {
+    let dots = match accesses.iter().map(|(_, wait)| *wait).reduce(f64::min) {
         Some(fastest) => format!(
-            " Dots: {} single reads, {} to {} ms, right scale.",
+            " Dots: {} single reads, {} to {} {wait}, right scale.",
             whole(accesses.len() as u64),
             rounded(fastest),
             rounded(highest(&accesses))
@@ -139,26 +141,29 @@ fn heading([start, end]: [f64; 2]) -> String {
 /// Access times by the distance from the access before, with medians of groups.
 fn distance(result: &TestResult) -> Option<Chart> {
     let points = points_of(result, "surface.access.lat_ms");
+    let (wait, per_ms) = wait_unit(points.iter().map(|(_, ms)| *ms));
+    let points = times(&points, per_ms);
     let groups = by_distance(&points);
     let (nearest, farthest) = (rounded(groups.first()?.2), rounded(groups.last()?.2));
     let per_cent: Vec<Point> = points.iter().map(|(share, ms)| (share * 100.0, *ms)).collect();
-    let y = PlotAxis::from_zero("ms", highest(&points));
+    let y = PlotAxis::from_zero(wait, highest(&points));
     let x = PlotAxis::until("distance from the access before, % of the drive", 100.0);
     let mut plot =
         Plot::new(x, y).with(Layer::Dots { points: per_cent, ink: ACCESS, axis: YAxis::Left });
-    for (from, to, ms) in groups {
-        plot = plot.with(Layer::Level { from_to: (from, to), y: ms });
-        plot = plot.with_text(((from + to) / 2.0, ms), rounded(ms), Ink::Text, Beside::Above);
+    for (from, to, median) in groups {
+        plot = plot.with(Layer::Level { from_to: (from, to), y: median });
+        let middle = ((from + to) / 2.0, median);
+        plot = plot.with_text(middle, rounded(median), Ink::Text, Beside::Above);
     }
     Some(Chart {
         name: "surface-distance".to_string(),
         title: "Access time by distance".to_string(),
         caption: format!(
-            "Single 4 KiB reads anywhere, {} of them. Bars: medians, ms.",
+            "Single 4 KiB reads anywhere, {} of them. Bars: medians, {wait}.",
             points.len()
         ),
         description: format!(
-            "Median access time {nearest} ms for near places, {farthest} ms for far ones."
+            "Median access time {nearest} {wait} for near places, {farthest} {wait} for far ones."
         ),
         plot,
     })
