@@ -26,4 +26,4 @@ pub use run_board::{RunBoard, RunEnd};
 pub use server::serve;
 pub use site::Site;
 pub use token::AccessToken;
-pub use workbench::{ListedModel, ListedSuite, PreparedRun, RunWish, Workbench};
+pub use workbench::{ListedDrive, ListedModel, ListedSuite, PreparedRun, RunWish, Workbench};

@@ -28,6 +28,23 @@ function follow(live) {
   };
 }
 
+// Drives that have not answered appear when they do; what is unfolded stays so.
+function awaitDrives() {
+  const drives = by('drives');
+  if (!drives || !('again' in drives.dataset)) return;
+  setTimeout(async () => {
+    const answer = await fetch('/').catch(() => null);
+    const page = answer && answer.ok ? new DOMParser().parseFromString(await answer.text(), 'text/html') : null;
+    const fresh = page && page.getElementById('drives');
+    if (fresh) {
+      const open = [...drives.querySelectorAll('details')].map((it) => it.open);
+      fresh.querySelectorAll('details').forEach((it, i) => { it.open = Boolean(open[i]); });
+      if (!drives.contains(document.activeElement)) drives.replaceWith(fresh);
+    }
+    awaitDrives();
+  }, 2000);
+}
+
 // Runs that are found appear while the search is typed.
 function searchAsTyped(form) {
   let waiting = 0;
@@ -61,6 +78,7 @@ function countChosen() {
 }
 
 if (by('live')) follow(by('live'));
+awaitDrives();
 if (by('search-runs')) searchAsTyped(by('search-runs'));
 document.addEventListener('change', countChosen);
 countChosen();

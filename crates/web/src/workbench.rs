@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 
 /// The machine, its models and suites, and the way to measure.
 pub trait Workbench: Send + Sync {
-    fn drives(&self) -> Vec<Drive>;
+    /// What is known of the drives now: none is waited for.
+    fn drives(&self) -> Vec<ListedDrive>;
     fn models(&self) -> Vec<ListedModel>;
     /// The suites, built in and the user's own.
     fn suites(&self) -> Vec<ListedSuite>;
@@ -35,6 +36,21 @@ pub struct RunWish {
     /// What the run may write.
     pub level: BrowserLevel,
     pub label: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ListedDrive {
+    pub drive: Drive,
+    /// Why less is known of it, in one line: it is suspended, or does not answer.
+    pub trouble: Option<String>,
+    /// It was asked just now, and has not answered yet.
+    pub is_awaited: bool,
+}
+
+impl ListedDrive {
+    pub(crate) fn may_change_soon(&self) -> bool {
+        self.is_awaited || self.trouble.is_some()
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -5,10 +5,9 @@ use super::layout::{SitePart, page};
 use crate::form::Fields;
 use crate::level::BrowserLevel;
 use crate::site::Site;
-use crate::workbench::{ListedSuite, RunWish};
+use crate::workbench::{ListedDrive, ListedSuite, RunWish};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use drivescope_model::drive::Drive;
 use maud::{Markup, html};
 
 /// The suite that `run` takes by default.
@@ -79,9 +78,10 @@ fn usual_level(target: &str) -> BrowserLevel {
 }
 
 /// Where the drives are mounted, and their nodes.
-fn targets(drives: &[Drive]) -> Vec<&str> {
+fn targets(listed: &[ListedDrive]) -> Vec<&str> {
+    let drives = || listed.iter().map(|listed| &listed.drive);
     let mut found: Vec<&str> = Vec::new();
-    for drive in drives {
+    for drive in drives() {
         let parts = drive.partitions.iter().flat_map(|part| &part.mounts);
         for mount in drive.mounts.iter().chain(parts) {
             if mount.starts_with('/') && !found.contains(&mount.as_str()) {
@@ -89,7 +89,7 @@ fn targets(drives: &[Drive]) -> Vec<&str> {
             }
         }
     }
-    found.extend(drives.iter().map(|drive| drive.path.as_str()));
+    found.extend(drives().map(|drive| drive.path.as_str()));
     found
 }
 
