@@ -64,19 +64,26 @@ pub fn page_among(
     PageContent { title: name, body }
 }
 
-/// Findings and tables of a run in progress, without the parts that need a whole run.
+/// Tables, charts and findings of a run in progress, without the parts that need a whole run.
 pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
     html! {
-        (findings(&run.findings))
         @for result in run.tests.iter().filter(|result| has_figures(result)) {
             section {
                 h2 { (result.test) }
                 p.small { (question(result)) }
                 @if let Some(reason) = &result.reason { p.warning { (reason) } }
                 (figures::table(result))
+                div.charts { @for chart in charts(&measured(result)) { (one_picture(&chart, Theme::FoldedPage)) } }
             }
         }
+        (findings(&run.findings))
     }
+}
+
+/// Without the cells that have no figures yet, which charts cannot place.
+fn measured(result: &TestResult) -> TestResult {
+    let metrics = result.metrics.iter().filter(|metric| metric.value.is_finite());
+    TestResult { metrics: metrics.cloned().collect(), ..result.clone() }
 }
 
 fn has_figures(result: &TestResult) -> bool {

@@ -67,4 +67,41 @@ pub struct ListedModel {
 pub struct ListedSuite {
     pub name: String,
     pub summary: String,
+    pub group: SuiteGroup,
+}
+
+/// Why a suite would be chosen; in the order of the form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuiteGroup {
+    Usual,
+    Own,
+    OneQuestion,
+    Instruments,
+    Standards,
+}
+
+impl SuiteGroup {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Usual, Self::Own, Self::OneQuestion, Self::Instruments, Self::Standards];
+
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Usual => "Usual",
+            Self::Own => "Your own",
+            Self::OneQuestion => "One question",
+            Self::Instruments => "As other programs and articles measure",
+            Self::Standards => "SNIA Performance Test Specification",
+        }
+    }
+
+    /// Of a suite with this name.
+    pub fn of(name: &str, is_built_in: bool) -> Self {
+        match name {
+            _ if !is_built_in => Self::Own,
+            "quick" | "standard" | "full" => Self::Usual,
+            "first" | "apps" | "apps-once" => Self::OneQuestion,
+            _ if name.starts_with("snia-") => Self::Standards,
+            _ => Self::Instruments,
+        }
+    }
 }

@@ -182,7 +182,7 @@ mod tests {
         drive.hear(answer(true), at(20));
         assert!(!drive.is_to_be_asked(at(30)) && drive.is_to_be_asked(at(80)));
         drive.ask(at(80));
-        assert!(trouble(&drive, 85).starts_with("not answering for 1 min 25 s"));
+        assert!(trouble(&drive, 85).starts_with("not answering for 85 s"));
         drive.hear(answer(false), at(86));
         assert_eq!(trouble(&drive, 87), "");
         drive.ask(at(90));

@@ -15,7 +15,9 @@ use drivescope_model::plan::WriteLevel;
 use drivescope_report::clean;
 use drivescope_sim::library::Model;
 use drivescope_store::StoreLocation;
-use drivescope_web::{ListedDrive, ListedModel, ListedSuite, PreparedRun, RunWish, Workbench};
+use drivescope_web::{
+    ListedDrive, ListedModel, ListedSuite, PreparedRun, RunWish, SuiteGroup, Workbench,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,9 +51,11 @@ impl Workbench for LocalWorkbench {
 
     fn suites(&self) -> Vec<ListedSuite> {
         let folder = suites::user_folder();
+        let built_in = suites::names(None);
         let listed = |name: String| {
             let summary = suites::find(&name, folder.as_deref()).ok()?.summary;
-            Some(ListedSuite { name, summary })
+            let group = SuiteGroup::of(&name, built_in.contains(&name));
+            Some(ListedSuite { name, summary, group })
         };
         suites::names(folder.as_deref()).into_iter().filter_map(listed).collect()
     }
