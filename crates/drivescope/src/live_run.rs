@@ -33,7 +33,8 @@ impl LiveRun {
         Self { early: run.findings.clone(), run, has_tables }
     }
 
-    /// Replaces a cell's figures, curves and distribution by newer ones, and the test's findings.
+    /// Replaces a cell's figures and distribution by newer ones, and the test's findings. Curves come with the whole
+    /// test: over a few rounds they would show what later ones do not.
     pub fn refine(&mut self, so_far: TestResult) {
         let test = self.test_mut(so_far.test);
         for metric in so_far.metrics {
@@ -49,9 +50,6 @@ impl LiveRun {
             test.distributions.retain(|known| known.key != distribution.key);
             test.distributions.push(distribution);
         }
-        let curves: Vec<&str> = so_far.series.iter().map(|series| series.key.as_str()).collect();
-        test.series.retain(|series| !curves.contains(&series.key.as_str()));
-        test.series.extend(so_far.series);
         test.findings = so_far.findings;
         self.gather_findings();
     }

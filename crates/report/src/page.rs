@@ -72,7 +72,7 @@ pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
                 h2 { (result.test) }
                 p.small { (question(result)) }
                 @if let Some(reason) = &result.reason { p.warning { (reason) } }
-                (figures::table(result))
+                (figures::table(&without_early_intervals(result)))
                 div.charts { @for chart in charts(&measured(result)) { (one_picture(&chart, Theme::FoldedPage)) } }
             }
         }
@@ -82,8 +82,18 @@ pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
 
 /// Without the cells that have no figures yet, which charts cannot place.
 fn measured(result: &TestResult) -> TestResult {
-    let metrics = result.metrics.iter().filter(|metric| metric.value.is_finite());
-    TestResult { metrics: metrics.cloned().collect(), ..result.clone() }
+    let mut measured = without_early_intervals(result);
+    measured.metrics.retain(|metric| metric.value.is_finite());
+    measured
+}
+
+/// The interval of two rounds is far wider than that of the rounds to come.
+fn without_early_intervals(result: &TestResult) -> TestResult {
+    let mut result = result.clone();
+    for metric in result.metrics.iter_mut().filter(|metric| metric.rounds.len() == 2) {
+        (metric.low, metric.high) = (metric.value, metric.value);
+    }
+    result
 }
 
 fn has_figures(result: &TestResult) -> bool {
@@ -311,6 +321,19 @@ mod tests {
                 "application/gzip",
             ],
         );
+    }
+
+    #[test]
+    fn warnings_of_a_run_in_progress_stand_below_its_figures() {
+        let mut run = hard_disk();
+        for metric in &mut run.tests[0].metrics {
+            metric.rounds = vec![metric.value, metric.value];
+            (metric.low, metric.high) = (0.125, 987_654.0);
+        }
+        let page = so_far(&run, |_| "what?".to_string()).into_string();
+        let [table, findings] = ["<table", "Findings"].map(|part| page.find(part).unwrap());
+        assert!(table < findings && page.contains("<svg"));
+        assert!(!page.contains("988,000"), "an interval of two rounds is shown");
     }
 
     #[test]
