@@ -16,15 +16,20 @@ fn every_page_is_there_and_sends_nothing_elsewhere() {
     assert!(server.host.starts_with("127.0.0.1:"), "{}", server.address);
     for (path, parts) in [
         ("/", &["Drives of this machine"][..]),
-        ("/runs", &["2 runs", &first, &second, "&lt;script&gt;alert(1)"]),
+        ("/runs", &["2 runs", "data-most=\"20\"", &first, &second, "&lt;script&gt;alert(1)"]),
         ("/runs?search=%3Cscript", &["1 run found", &second]),
         ("/runs?status=failed", &["No stored run matches", "All runs"]),
         ("/runs?page=9", &["2 runs"]),
         (&format!("/runs/{first}"), &[&first, "How it was measured", "History of this drive"]),
         (&format!("/runs/{first}/metrics.csv"), &["transfer.rnd4k_q1t1.read.iops"]),
         (&format!("/compare?run={first}&run={second}"), &["drivescope comparison"]),
+        (
+            &format!("/compare?run={first}&run={second}&baseline={second}"),
+            &[&format!("/compare?run={second}&amp;run={first}&amp;baseline={first}")],
+        ),
         ("/models", &["sim:wd40efrx"]),
         ("/measure?target=%22%3E%3Cb%3E", &["What it may write", "value=\"&quot;&gt;&lt;b&gt;\""]),
+        ("/measure", &["<optgroup label=\"Usual\"><option value=\"quick\""]),
         ("/serve.css", &["nav.site"]),
         ("/serve.js", &["EventSource"]),
     ] {
@@ -106,7 +111,9 @@ fn browser_run_equals_a_command_line_run() {
     let server = Server::start(&scratch, &[]);
     let answer = server.post("/measure", SIMULATED).status(303);
     assert_eq!(answer.header("location"), Some("/live/1"));
-    let page = server.wait_for("/live/1", "Measured sim:wd40efrx");
+    let ended = wait_for("the end of the run", || {
+        Some(server.get("/live/1")).filter(|answer| answer.status == 303)
+    });
     let events = server.get("/live/1/events").status(200);
     assert!(
         events.body.contains("data: {") && events.body.contains("\"ended\":true"),
@@ -114,7 +121,7 @@ fn browser_run_equals_a_command_line_run() {
     );
     let run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     let id = run["id"].as_str().unwrap();
-    assert!(page.contains(&format!("/runs/{id}")), "{page}");
+    assert_eq!(ended.header("location"), Some(format!("/runs/{id}").as_str()));
     assert_eq!((&run["label"], &run["status"]), (&"from a page".into(), &"done".into()));
     assert_eq!(run["target"]["path"], "sim:wd40efrx");
     server.get(&format!("/runs/{id}")).status(200).has(&["What it suits"]);
@@ -192,9 +199,11 @@ fn token_hides_everything_from_strangers() {
         let answer = server.get(path).status(403);
         assert!(!answer.body.contains(&id), "{path}");
     }
-    let answer = server.get(&format!("/?token={token}")).status(200);
+    let answer = server.get(&format!("/runs?token={token}&search=x")).status(303);
+    assert_eq!(answer.header("location"), Some("/runs?search=x"));
     let cookie = answer.header("set-cookie").expect("it lets in");
-    must_have(cookie, &["HttpOnly", "SameSite=Strict", "Path=/"]);
+    must_have(cookie, &["HttpOnly", "SameSite=Lax", "Path=/"]);
+    assert!(!cookie.contains(token), "{cookie}");
     let cookie = format!("Cookie: {}", cookie.split(';').next().unwrap());
     server.ask("GET", "/runs", &[&cookie], "").status(200).has(&[&id]);
     let origin = format!("Origin: http://{}", server.host);
@@ -203,7 +212,7 @@ fn token_hides_everything_from_strangers() {
     server.end(0);
     let open = Server::start(&scratch, &["--listen=0.0.0.0:0"]);
     assert!(open.address.contains("/?token="), "{}", open.address);
-    open.end(0);
+    must_have(&open.end(0), &["reachable from every network", "nothing is encrypted"]);
 }
 
 #[test]

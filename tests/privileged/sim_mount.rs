@@ -6,6 +6,7 @@ use super::privileged_scratch;
 use super::served::{Fs, Served, can_serve, scratch_to_serve};
 use crate::support::http::Server;
 use crate::support::json::{array, text};
+use crate::support::terminal::OnTerminal;
 use crate::support::{Call, Scratch, must_have, wait_for};
 use rustix::io::Errno;
 use rustix::process::Signal;
@@ -317,12 +318,18 @@ fn command_ends_although_the_device_never_answers() {
     let pages = Server::start(&scratch, &[]);
     // The server ends a page that takes too long with another answer.
     pages.get("/").status(200).has(&[node.trim_start_matches("/dev/")]);
+    pages.wait_for("/", "not answering for");
+    let form = format!("target={node}&suite=first&level=read");
+    pages.post("/measure", &form).status(422).has(&["Not started: ", "not answering for"]);
     pages.end(0);
+    let terminal = OnTerminal::start_with(scratch.call(&["list"]), 80);
+    terminal.wait_for("not answering for");
     let have_ended = (0..1200).any(|_| {
         std::thread::sleep(Duration::from_millis(100));
         looking.iter_mut().all(|command| !command.is_alive())
     });
     served.signal(Signal::CONT);
+    terminal.end().code(0);
     let [list, restore, restore_device, watch, run, run_in] = looking.map(|command| command.end());
     assert!(have_ended, "a command was held: {list}{restore}{restore_device}{watch}{run}{run_in}");
     list.code(0).shows(&[node.trim_start_matches("/dev/")]);

@@ -1,16 +1,18 @@
 //! A run as far as it has come: what the view of a run in progress shows.
 
 use crate::output;
-use drivescope_model::Metric;
 use drivescope_model::cell::Cell;
 use drivescope_model::document::{Run, TestResult, TestStatus};
 use drivescope_model::options::TestKind;
 use drivescope_model::plan::WriteLevel;
 use drivescope_model::target::TargetKind;
+use drivescope_model::{Finding, Metric};
 use drivescope_report::{Style, text};
 
 pub struct LiveRun {
     run: Run,
+    /// Findings from before the first test.
+    early: Vec<Finding>,
     /// Tables are shown only on a terminal that also gets the result.
     has_tables: bool,
 }
@@ -28,10 +30,11 @@ impl LiveRun {
             empty.metrics = cells.flat_map(unknown).collect();
             run.tests.push(empty);
         }
-        Self { run, has_tables }
+        Self { early: run.findings.clone(), run, has_tables }
     }
 
-    /// Replaces a cell's figures by newer ones.
+    /// Replaces a cell's figures and distribution by newer ones, and the test's findings. Curves come with the whole
+    /// test: over a few rounds they would show what later ones do not.
     pub fn refine(&mut self, so_far: TestResult) {
         let test = self.test_mut(so_far.test);
         for metric in so_far.metrics {
@@ -43,16 +46,30 @@ impl LiveRun {
         let cells: Vec<&str> = so_far.phases.iter().map(|phase| phase.cell.as_str()).collect();
         test.phases.retain(|phase| !cells.contains(&phase.cell.as_str()));
         test.phases.extend(so_far.phases);
-        for finding in so_far.findings {
-            if self.run.findings.iter().all(|known| known.id != finding.id) {
-                self.run.findings.push(finding);
-            }
+        for distribution in so_far.distributions {
+            test.distributions.retain(|known| known.key != distribution.key);
+            test.distributions.push(distribution);
         }
+        test.findings = so_far.findings;
+        self.gather_findings();
     }
 
     pub fn finish(&mut self, result: TestResult) {
         let test = self.test_mut(result.test);
         *test = result;
+        self.gather_findings();
+    }
+
+    /// One finding of each kind; what a test no longer finds goes.
+    fn gather_findings(&mut self) {
+        let of_tests = self.run.tests.iter().flat_map(|test| &test.findings);
+        let mut all: Vec<Finding> = Vec::new();
+        for finding in self.early.iter().chain(of_tests) {
+            if all.iter().all(|known| known.id != finding.id) {
+                all.push(finding.clone());
+            }
+        }
+        self.run.findings = all;
     }
 
     fn test_mut(&mut self, kind: TestKind) -> &mut TestResult {

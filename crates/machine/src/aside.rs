@@ -1,12 +1,13 @@
 //! Asks devices for an answer in a process of its own. A thread that waits for a device cannot be ended, not even by
 //! SIGKILL, and would hold this whole program, whatever its exit code; a child process can be abandoned.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 const LOOK: &str = "--look-aside";
@@ -38,26 +39,39 @@ pub fn answer(looks: &[(&str, Look)]) -> bool {
     true
 }
 
-/// Which of these do not answer this look in time. None where no process can be started, as in tests: the caller must
-/// look itself.
+/// Which of these do not answer this look in time.
 pub fn silent(kind: &str, named: &[OsString], patience: Duration) -> Vec<bool> {
     let mut is_silent = vec![false; named.len()];
-    if named.is_empty() || !CAN_LOOK.load(Ordering::Acquire) {
-        return is_silent;
-    }
-    let Ok((_process, answers)) = start(kind, named) else { return is_silent };
-    is_silent.fill(true);
+    each_answer(kind, named, patience, &mut |index, silent| is_silent[index] = silent);
+    is_silent
+}
+
+/// Reports of each of these, as soon as that is known, its index and whether it does not answer this look in time. None
+/// counts as silent where no process can be started, as in tests: the caller must look itself.
+pub fn each_answer(
+    kind: &str,
+    named: &[OsString],
+    patience: Duration,
+    known: &mut dyn FnMut(usize, bool),
+) {
+    let can_look = !named.is_empty() && CAN_LOOK.load(Ordering::Acquire);
+    let Some((_process, answers)) = can_look.then(|| start(kind, named).ok()).flatten() else {
+        (0..named.len()).for_each(|index| known(index, false));
+        return;
+    };
+    let mut waiting: BTreeSet<usize> = (0..named.len()).collect();
     let end = Instant::now() + patience;
-    while is_silent.contains(&true) {
+    while !waiting.is_empty() {
         match answers.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Ok(index) if index < is_silent.len() => is_silent[index] = false,
+            Ok(index) if waiting.remove(&index) => known(index, false),
             Ok(_) => {}
-            // The process ended early: the devices may answer.
-            Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => is_silent.fill(false),
-            Err(std::sync::mpsc::RecvTimeoutError::Timeout) => break,
+            Err(error) => {
+                // If the process ended early, the devices may answer.
+                let is_silent = error == RecvTimeoutError::Timeout;
+                std::mem::take(&mut waiting).into_iter().for_each(|index| known(index, is_silent));
+            }
         }
     }
-    is_silent
 }
 
 /// Asks each of what is named in a thread of its own, and says of each when it has answered.

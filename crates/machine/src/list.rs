@@ -12,7 +12,7 @@ mod smart_report;
 mod temperature;
 mod time_limit;
 
-pub use time_limit::{DRIVE, look};
+pub use time_limit::{DRIVE, DriveAnswer, look};
 
 use crate::block_device::{self, Below, BlockDevice};
 use crate::graph::BlockGraph;
@@ -24,7 +24,9 @@ use crate::served::served_model;
 use drivescope_model::drive::{Drive, DriveKind, Health, Zoned};
 use mounted_on::MountedOn;
 use smart_report::Report;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListOptions {
@@ -43,27 +45,37 @@ impl Default for ListOptions {
 /// Left out are loop devices without a file, RAM disks and other virtual devices of size 0, paths of
 /// multipath NVMe drives (`nvme0c0n1`; the drive itself is listed), and the boot areas of eMMC.
 pub fn drives(roots: &Roots, opts: &ListOptions) -> Vec<Drive> {
-    let mut drives = time_limit::described(roots, listed(roots), PATIENCE);
-    if opts.smart {
-        // One slow drive must not delay the others.
-        std::thread::scope(|scope| {
-            for described in drives.iter_mut().filter(|described| described.answers) {
-                let node = roots.node(&described.drive.name);
-                // Without a thread for it, the drive is listed without its health.
-                let ask = std::thread::Builder::new();
-                let _ = ask.spawn_scoped(scope, move || add_smart(&mut described.drive, &node));
-            }
-        });
-    }
-    drives.into_iter().map(|described| described.drive).collect()
+    let found = Mutex::new(BTreeMap::new());
+    each_drive(roots, &drive_names(roots), opts, &|index, answer| {
+        found.lock().unwrap_or_else(PoisonError::into_inner).insert(index, answer.drive);
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
 }
 
-/// The same drives without asking them: what the kernel and udev report.
-pub fn drives_unasked(roots: &Roots) -> Vec<Drive> {
-    time_limit::unasked(roots, &listed(roots))
+/// Describes the drives with these kernel names; `found` receives the index of each as soon as it has answered. One
+/// that is slow or never answers delays no other.
+pub fn each_drive(
+    roots: &Roots,
+    names: &[String],
+    opts: &ListOptions,
+    found: &(dyn Fn(usize, DriveAnswer) + Sync),
+) {
+    time_limit::describe_each(roots, names, PATIENCE, &|index, mut described| {
+        if opts.smart && described.answers {
+            let node = roots.node(&described.drive.name);
+            add_smart(&mut described.drive, &node);
+        }
+        found(index, described);
+    });
 }
 
-fn listed(roots: &Roots) -> Vec<String> {
+/// The drives with these kernel names without asking them: what the kernel and udev report.
+pub fn drives_unasked(roots: &Roots, names: &[String]) -> Vec<Drive> {
+    time_limit::unasked(roots, names)
+}
+
+/// Kernel names of the drives that [`drives`] lists, in its order.
+pub fn drive_names(roots: &Roots) -> Vec<String> {
     let mut names = list_dir(&roots.sys.join("block"));
     names.sort_by_key(|name| natural(name));
     names.retain(|name| BlockDevice::open(roots, name).is_some_and(|device| !is_left_out(&device)));

@@ -73,19 +73,36 @@ pub fn page_among(
     PageContent { title: name, body }
 }
 
-/// Findings and tables of a run in progress, without the parts that need a whole run.
+/// Tables, charts and findings of a run in progress, without the parts that need a whole run.
 pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
     html! {
-        (findings(&run.findings))
         @for result in run.tests.iter().filter(|result| has_figures(result)) {
             section {
                 h2 { (title(result.test)) }
                 p.small { (question(result)) }
                 @if let Some(reason) = &result.reason { p.warning { (reason) } }
-                (figures::tables(result))
+                (figures::tables(&without_early_intervals(result)))
+                div.charts { @for chart in charts(&measured(result)) { (one_picture(&chart, PictureSize::WIDE, Theme::FoldedPage)) } }
             }
         }
+        (findings(&run.findings))
     }
+}
+
+/// Without the cells that have no figures yet, which charts cannot place.
+fn measured(result: &TestResult) -> TestResult {
+    let mut measured = without_early_intervals(result);
+    measured.metrics.retain(|metric| metric.value.is_finite());
+    measured
+}
+
+/// The interval of two rounds is far wider than that of the rounds to come.
+fn without_early_intervals(result: &TestResult) -> TestResult {
+    let mut result = result.clone();
+    for metric in result.metrics.iter_mut().filter(|metric| metric.rounds.len() == 2) {
+        (metric.low, metric.high) = (metric.value, metric.value);
+    }
+    result
 }
 
 fn has_figures(result: &TestResult) -> bool {
@@ -346,6 +363,19 @@ mod tests {
         );
         let above = page.split_once("How it was measured").unwrap().0;
         assert!(!above.contains("not judged") && !above.contains("What it suits"));
+    }
+
+    #[test]
+    fn warnings_of_a_run_in_progress_stand_below_its_figures() {
+        let mut run = hard_disk();
+        for metric in &mut run.tests[0].metrics {
+            metric.rounds = vec![metric.value, metric.value];
+            (metric.low, metric.high) = (0.125, 987_654.0);
+        }
+        let page = so_far(&run, |_| "what?".to_string()).into_string();
+        let [table, findings] = ["<table", "Findings"].map(|part| page.find(part).unwrap());
+        assert!(table < findings && page.contains("<svg"));
+        assert!(!page.contains("988,000"), "an interval of two rounds is shown");
     }
 
     #[test]

@@ -20,6 +20,12 @@ impl Fields {
         named.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
+    /// All fields but those of a name.
+    pub fn without(&self, name: &str) -> Vec<(&str, &str)> {
+        let others = self.0.iter().filter(|(known, _)| known != name);
+        others.map(|(known, value)| (known.as_str(), value.as_str())).collect()
+    }
+
     /// `None` if it is absent or not a number.
     pub fn number(&self, name: &str) -> Option<u32> {
         self.text(name)?.parse().ok()

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName};
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Redirect, Response};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub async fn front_door(State(site): State<Arc<Site>>, request: Request, next: N
                 pages::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
             }
         },
-        Admission::LetIn => let_in(&site.guard),
+        Admission::LetIn(address) => let_in(&site.guard, &address),
         Admission::Refused(status, why) => pages::refusal(status, why),
     };
     for (name, value) in HEADERS {
@@ -51,10 +51,9 @@ pub async fn front_door(State(site): State<Arc<Site>>, request: Request, next: N
     answer
 }
 
-/// A page that leads on, with the cookie. Not a redirection: after a link from elsewhere, a browser would follow
-/// it without the cookie.
-fn let_in(guard: &Guard) -> Response {
-    let mut answer = pages::let_in();
+/// Leads to the address without the token, which then stays neither in sight nor in the browser's history.
+fn let_in(guard: &Guard, address: &str) -> Response {
+    let mut answer = Redirect::to(address).into_response();
     if let Ok(cookie) = HeaderValue::from_str(&guard.cookie()) {
         answer.headers_mut().insert(header::SET_COOKIE, cookie);
     }

@@ -1,6 +1,6 @@
 //! Who may ask, and from where: names of this server, pages of this server, and the token.
 
-use crate::form::Fields;
+use crate::form::{Fields, address};
 use crate::token::AccessToken;
 use axum::http::header;
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
@@ -18,8 +18,8 @@ pub struct Guard {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Admission {
     Pass,
-    /// The address had the token: from now on a cookie carries it.
-    LetIn,
+    /// The address had the token: from now on a cookie admits, and this address has the token no more.
+    LetIn(String),
     /// It may not, for this reason.
     Refused(StatusCode, &'static str),
 }
@@ -57,12 +57,12 @@ impl Guard {
             return refused(StatusCode::FORBIDDEN, why);
         }
         let Some(token) = &self.token else { return Admission::Pass };
-        if cookies(headers, &self.cookie_name()).any(|sent| token.is(sent)) {
-            return Admission::Pass;
-        }
         let sent = Fields::parse(uri.query().unwrap_or_default().as_bytes());
         if *method == Method::GET && sent.all("token").any(|sent| token.is(sent)) {
-            return Admission::LetIn;
+            return Admission::LetIn(without_token(uri));
+        }
+        if cookies(headers, &self.cookie_name()).any(|sent| token.is_cookie(sent)) {
+            return Admission::Pass;
         }
         let why = "Open the whole address that drivescope serve printed: it has the token.";
         refused(StatusCode::FORBIDDEN, why)
@@ -85,11 +85,21 @@ impl Guard {
         format!("drivescope-{}", self.bound.port())
     }
 
-    /// The cookie with the token: for this site only, and for no script.
+    /// The cookie that admits: for this site only, and for no script. `Lax`, because after a link from elsewhere a
+    /// browser follows a redirection without a cookie that is `Strict`; no GET changes anything, and every POST needs
+    /// an Origin of this server.
     pub(crate) fn cookie(&self) -> String {
-        let token = self.token.as_ref().map_or("", AccessToken::digits);
-        format!("{}={token}; Path=/; HttpOnly; SameSite=Strict", self.cookie_name())
+        let value = self.token.as_ref().map_or("", AccessToken::of_cookie);
+        format!("{}={value}; Path=/; HttpOnly; SameSite=Lax", self.cookie_name())
     }
+}
+
+/// The path and query of an address, its token left out.
+fn without_token(uri: &Uri) -> String {
+    let fields = Fields::parse(uri.query().unwrap_or_default().as_bytes());
+    // Browsers take `//name` for another server.
+    let path = format!("/{}", uri.path().trim_start_matches(['/', '\\']));
+    address(&path, &fields.without("token"))
 }
 
 /// The value of a header that comes once.
@@ -136,7 +146,7 @@ mod tests {
     fn status(guard: &Guard, method: Method, path: &str, pairs: &[(&str, &str)]) -> u16 {
         match guard.judge(&method, &path.parse().unwrap(), &headers(pairs)) {
             Admission::Pass => 200,
-            Admission::LetIn => 201,
+            Admission::LetIn(_) => 201,
             Admission::Refused(status, _) => status.as_u16(),
         }
     }
@@ -203,8 +213,9 @@ mod tests {
     #[test]
     fn token_is_needed_to_see_anything() {
         let token = AccessToken::random().unwrap();
-        let digits = token.digits().to_string();
+        let (digits, cookie) = (token.digits().to_string(), token.of_cookie().to_string());
         let guard = Guard::new("0.0.0.0:7483".parse().unwrap(), &[], Some(token));
+        assert!(guard.cookie().contains(&cookie) && !guard.cookie().contains(&digits));
         let get = |path: &str, cookie: &str| {
             status(&guard, Method::GET, path, &[("host", "10.0.0.1"), ("cookie", cookie)])
         };
@@ -212,10 +223,24 @@ mod tests {
         assert_eq!(get("/serve.css", "drivescope-7483=0"), 403);
         assert_eq!(get(&format!("/?token={digits}"), ""), 201);
         assert_eq!(get(&format!("/?token={}", &digits[1..]), ""), 403);
-        assert_eq!(get("/", &format!("a=b; drivescope-7483={digits}")), 200);
-        assert_eq!(get("/", &format!("drivescope-80={digits}")), 403);
+        let own = format!("a=b; drivescope-7483={cookie}");
+        assert_eq!((get("/", &own), get(&format!("/?token={digits}"), &own)), (200, 201));
+        assert_eq!(get("/", &format!("drivescope-7483={digits}")), 403);
+        assert_eq!(get("/", &format!("drivescope-80={cookie}")), 403);
         let post = [("host", "10.0.0.1"), ("origin", "http://10.0.0.1")];
         let with_token = format!("/measure?token={digits}");
         assert_eq!(status(&guard, Method::POST, &with_token, &post), 403);
+    }
+
+    #[test]
+    fn token_leaves_the_address_and_nothing_else_does() {
+        for (address, without) in [
+            ("/?token=ab", "/"),
+            ("/runs?search=a+b&token=ab&page=2", "/runs?search=a+b&page=2"),
+            ("/compare?run=1&run=2&token=ab", "/compare?run=1&run=2"),
+            ("//evil.example/?token=ab", "/evil.example/"),
+        ] {
+            assert_eq!(without_token(&address.parse().unwrap()), without);
+        }
     }
 }

@@ -22,8 +22,10 @@ mod workbench;
 
 pub use guard::Guard;
 pub use level::BrowserLevel;
-pub use run_board::{RunBoard, RunEnd};
+pub use run_board::{BoardProgress, RateCurve, RunBoard, RunEnd};
 pub use server::serve;
 pub use site::Site;
 pub use token::AccessToken;
-pub use workbench::{ListedModel, ListedSuite, PreparedRun, RunWish, Workbench};
+pub use workbench::{
+    ListedDrive, ListedModel, ListedSuite, PreparedRun, RunWish, SuiteGroup, Workbench,
+};

@@ -11,7 +11,7 @@ mod runs;
 mod stored;
 
 pub use drives::drives;
-pub use error::{PageError, let_in, refusal};
+pub use error::{PageError, refusal};
 pub use layout::{ICON, script, style};
 pub use live::{live, live_event};
 pub use measure::{measure, not_started, wish};

@@ -14,6 +14,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
+use drivescope_model::Run;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -158,7 +159,8 @@ async fn events(State(site): Shared, Path(number): Path<String>) -> Response {
     let Ok(place) = Arc::clone(&followed.places).try_acquire_owned() else {
         return PageError::too_many().into_response();
     };
-    let follower = Follower { site, board: followed.board, begun: Instant::now(), _place: place };
+    let begun = Instant::now();
+    let follower = Follower { site, board: followed.board, sent: None, begun, _place: place };
     let states =
         futures_util::stream::unfold((Some(follower), true), |(follower, is_first)| async move {
             let (event, rest) = follower?.next(is_first).await?;
@@ -170,6 +172,8 @@ async fn events(State(site): Shared, Path(number): Path<String>) -> Response {
 struct Follower {
     site: Arc<Site>,
     board: watch::Receiver<BoardState>,
+    /// The figures that the browser has.
+    sent: Option<Arc<Run>>,
     begun: Instant,
     _place: OwnedSemaphorePermit,
 }
@@ -188,7 +192,9 @@ impl Follower {
             }
         }
         let state = self.board.borrow_and_update().clone();
-        let event = Event::default().data(pages::live_event(&self.site, &state));
+        let data = pages::live_event(&self.site, &state, self.sent.as_ref());
+        self.sent.clone_from(&state.run);
+        let event = Event::default().data(data);
         Some((event, state.end.is_none().then_some(self)))
     }
 }

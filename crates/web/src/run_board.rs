@@ -6,17 +6,35 @@ use tokio::sync::watch;
 
 #[derive(Debug, Clone, Default)]
 pub struct BoardState {
-    /// Share (0–1) of the test in progress that is done.
-    pub share: f64,
-    pub line: String,
+    pub progress: BoardProgress,
     pub run: Option<Arc<Run>>,
     pub end: Option<RunEnd>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct BoardProgress {
+    /// Share (0–1) of the run that is done.
+    pub share: f64,
+    pub line: String,
+    pub rate: Option<RateCurve>,
+}
+
+/// The rate of the phase in progress, over its last seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RateCurve {
+    /// Cell and direction.
+    pub label: String,
+    pub unit: &'static str,
+    /// Oldest first, at equal distances.
+    pub values: Vec<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnd {
     /// Its id, if it is stored.
     pub stored: Option<String>,
+    /// All of it was measured: its page says the rest.
+    pub is_whole: bool,
     /// One line for the user.
     pub message: String,
 }
@@ -26,14 +44,18 @@ pub struct RunBoard(watch::Sender<BoardState>);
 
 impl RunBoard {
     pub(crate) fn new() -> (Self, watch::Receiver<BoardState>) {
-        let line = "preparing".to_string();
-        let (sender, receiver) = watch::channel(BoardState { line, ..BoardState::default() });
+        let progress = BoardProgress { line: "preparing".to_string(), ..BoardProgress::default() };
+        let (sender, receiver) = watch::channel(BoardState { progress, ..BoardState::default() });
         (Self(sender), receiver)
     }
 
-    pub fn show(&self, share: f64, line: String, run: &Run) {
-        let run = Some(Arc::new(run.clone()));
-        self.0.send_modify(|state| *state = BoardState { share, line, run, end: None });
+    /// Shows how far the run is and, if they have changed, its figures.
+    pub fn show(&self, progress: BoardProgress, figures: Option<&Run>) {
+        let figures = figures.map(|run| Arc::new(run.clone()));
+        self.0.send_modify(|state| {
+            let run = figures.or_else(|| state.run.take());
+            *state = BoardState { progress, run, end: None };
+        });
     }
 
     pub fn end(&self, end: RunEnd) {
@@ -47,6 +69,7 @@ impl Drop for RunBoard {
         self.0.send_modify(|state| {
             state.end.get_or_insert_with(|| RunEnd {
                 stored: None,
+                is_whole: false,
                 message: "it ended without a result; the terminal of drivescope serve says more"
                     .to_string(),
             });

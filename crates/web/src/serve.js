@@ -12,7 +12,8 @@ function follow(live) {
     by('share').value = state.share;
     by('line').textContent = state.line;
     // Made and escaped by the server. What is the same stays, with whatever the reader has unfolded.
-    if (state.measured !== shown) {
+    by('rate').innerHTML = state.rate;
+    if (state.measured !== null && state.measured !== shown) {
       const measured = by('measured');
       const open = [...measured.querySelectorAll('details')].map((it) => it.open);
       measured.innerHTML = shown = state.measured;
@@ -26,6 +27,23 @@ function follow(live) {
   source.onerror = () => {
     if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5000);
   };
+}
+
+// Drives that have not answered appear when they do; what is unfolded stays so.
+function awaitDrives() {
+  const drives = by('drives');
+  if (!drives || !('again' in drives.dataset)) return;
+  setTimeout(async () => {
+    const answer = await fetch('/').catch(() => null);
+    const page = answer && answer.ok ? new DOMParser().parseFromString(await answer.text(), 'text/html') : null;
+    const fresh = page && page.getElementById('drives');
+    if (fresh) {
+      const open = [...drives.querySelectorAll('details')].map((it) => it.open);
+      fresh.querySelectorAll('details').forEach((it, i) => { it.open = Boolean(open[i]); });
+      if (!drives.contains(document.activeElement)) drives.replaceWith(fresh);
+    }
+    awaitDrives();
+  }, 2000);
 }
 
 // Runs that are found appear while the search is typed.
@@ -50,17 +68,23 @@ function searchAsTyped(form) {
   });
 }
 
-// The button says how many runs it compares, and is there for two and more.
+// The button says how many runs it compares, and can be pressed for as many as can be compared.
 function countChosen() {
   const form = by('compare-runs');
   if (!form) return;
   const button = form.querySelector('button');
   const count = form.querySelectorAll('input:checked').length;
-  button.disabled = count < 2;
-  button.textContent = count < 2 ? 'Compare: choose two runs or more' : `Compare ${count} runs`;
+  const most = Number(form.dataset.most);
+  button.disabled = count < 2 || count > most;
+  button.textContent = `Compare ${count} runs`;
+  if (count < 2) button.textContent = 'Compare: choose two runs or more';
+  if (count > most) button.textContent = `Compare: ${count} chosen, at most ${most}`;
 }
 
 if (by('live')) follow(by('live'));
+awaitDrives();
 if (by('search-runs')) searchAsTyped(by('search-runs'));
 document.addEventListener('change', countChosen);
+// A page that is shown again has its choice already.
+window.addEventListener('pageshow', countChosen);
 countChosen();

@@ -7,34 +7,56 @@ use std::io::{self, Read};
 /// Random bytes of a token: 2^128 values cannot be guessed.
 const BYTES: usize = 16;
 
-/// A random token, in hexadecimal digits.
+/// A random token, and what the cookie of an admitted browser has instead of it: whoever reads a cookie does not learn
+/// the token. Both in hexadecimal digits, and valid until the server ends.
 #[derive(Clone)]
-pub struct AccessToken(String);
+pub struct AccessToken {
+    token: String,
+    cookie: String,
+}
 
 impl AccessToken {
     /// Errors: the system gives no random bytes.
     pub fn random() -> io::Result<Self> {
-        let mut bytes = [0; BYTES];
-        std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-        let mut digits = String::with_capacity(2 * BYTES);
-        for byte in bytes {
-            // Writing into a text does not fail.
-            let _ = write!(digits, "{byte:02x}");
-        }
-        Ok(Self(digits))
+        let mut source = std::fs::File::open("/dev/urandom")?;
+        Ok(Self { token: digits(&mut source)?, cookie: digits(&mut source)? })
     }
 
-    /// For the address that is printed, and for the cookie.
+    /// For the address that is printed.
     pub fn digits(&self) -> &str {
-        &self.0
+        &self.token
     }
 
-    /// Compares in constant time.
-    pub(crate) fn is(&self, sent: &str) -> bool {
-        let (own, sent) = (self.0.as_bytes(), sent.as_bytes());
-        let differences = own.iter().zip(sent).fold(0, |all, (a, b)| black_box(all | (a ^ b)));
-        own.len() == sent.len() && differences == 0
+    /// The value of the cookie.
+    pub(crate) fn of_cookie(&self) -> &str {
+        &self.cookie
     }
+
+    pub(crate) fn is(&self, sent: &str) -> bool {
+        are_equal(&self.token, sent)
+    }
+
+    pub(crate) fn is_cookie(&self, sent: &str) -> bool {
+        are_equal(&self.cookie, sent)
+    }
+}
+
+fn digits(source: &mut impl Read) -> io::Result<String> {
+    let mut bytes = [0; BYTES];
+    source.read_exact(&mut bytes)?;
+    let mut digits = String::with_capacity(2 * BYTES);
+    for byte in bytes {
+        // Writing into a text does not fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    Ok(digits)
+}
+
+/// Compares in constant time.
+fn are_equal(own: &str, sent: &str) -> bool {
+    let (own, sent) = (own.as_bytes(), sent.as_bytes());
+    let differences = own.iter().zip(sent).fold(0, |all, (a, b)| black_box(all | (a ^ b)));
+    own.len() == sent.len() && differences == 0
 }
 
 #[cfg(test)]
@@ -49,5 +71,7 @@ mod tests {
         assert!(token.is(&digits) && !token.is("") && !token.is(&digits[1..]));
         assert!(!token.is(&format!("{digits}0")) && !token.is(&digits.replace(&digits[..1], "x")));
         assert!(!token.is(AccessToken::random().unwrap().digits()));
+        assert!(token.is_cookie(token.of_cookie()) && !token.is_cookie(&digits));
+        assert!(!token.is(token.of_cookie()));
     }
 }

@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 
 /// The machine, its models and suites, and the way to measure.
 pub trait Workbench: Send + Sync {
-    fn drives(&self) -> Vec<Drive>;
+    /// What is known of the drives now: none is waited for.
+    fn drives(&self) -> Vec<ListedDrive>;
     fn models(&self) -> Vec<ListedModel>;
     /// The suites, built in and the user's own.
     fn suites(&self) -> Vec<ListedSuite>;
@@ -38,6 +39,21 @@ pub struct RunWish {
 }
 
 #[derive(Debug, Clone)]
+pub struct ListedDrive {
+    pub drive: Drive,
+    /// Why less is known of it, in one line: it is suspended, or does not answer.
+    pub trouble: Option<String>,
+    /// It was asked just now, and has not answered yet.
+    pub is_awaited: bool,
+}
+
+impl ListedDrive {
+    pub(crate) fn may_change_soon(&self) -> bool {
+        self.is_awaited || self.trouble.is_some()
+    }
+}
+
+#[derive(Debug, Clone)]
 pub struct ListedModel {
     /// As `sim:` names it.
     pub name: String,
@@ -51,4 +67,41 @@ pub struct ListedModel {
 pub struct ListedSuite {
     pub name: String,
     pub summary: String,
+    pub group: SuiteGroup,
+}
+
+/// Why a suite would be chosen; in the order of the form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SuiteGroup {
+    Usual,
+    Own,
+    OneQuestion,
+    Instruments,
+    Standards,
+}
+
+impl SuiteGroup {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Usual, Self::Own, Self::OneQuestion, Self::Instruments, Self::Standards];
+
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Usual => "Usual",
+            Self::Own => "Your own",
+            Self::OneQuestion => "One question",
+            Self::Instruments => "As other programs and articles measure",
+            Self::Standards => "SNIA Performance Test Specification",
+        }
+    }
+
+    /// Of a suite with this name.
+    pub fn of(name: &str, is_built_in: bool) -> Self {
+        match name {
+            _ if !is_built_in => Self::Own,
+            "quick" | "standard" | "full" => Self::Usual,
+            "first" | "apps" | "apps-once" => Self::OneQuestion,
+            _ if name.starts_with("snia-") => Self::Standards,
+            _ => Self::Instruments,
+        }
+    }
 }

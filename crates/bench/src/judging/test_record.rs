@@ -41,6 +41,8 @@ pub struct TestRecord {
     remarks: Vec<String>,
     /// The figures rest on many requests each, not on repeated rounds.
     without_rounds: bool,
+    /// More rounds follow: what only all of them can show is not judged yet.
+    is_partial: bool,
     /// Series over the rounds say more than those within.
     many_rounds: bool,
     /// The drive is known to be a disk.
@@ -57,6 +59,7 @@ impl TestRecord {
             result: TestResult::empty(test, TestStatus::Done, None),
             remarks: Vec::new(),
             without_rounds: false,
+            is_partial: false,
             many_rounds: false,
             rotates: false,
             of_memory: Vec::new(),
@@ -213,6 +216,7 @@ impl TestRecord {
         record.many_rounds = self.many_rounds;
         // The final number of rounds is not known yet.
         record.without_rounds = true;
+        record.is_partial = true;
         record.result.findings.clone_from(&self.result.findings);
         record.finish(ROUNDS_MIN)
     }
@@ -345,6 +349,9 @@ impl TestRecord {
         let is_kept = |series: &Series| series.y.len() > 1 && !self.many_rounds;
         self.result.series.extend(series.into_iter().filter(is_kept));
         self.result.distributions.push(distribution(self.key(cell), &latencies));
+        if self.is_partial {
+            return;
+        }
         self.notice_drops(cell, &drops);
         // The schedule sets the rate of an open loop: its chance does not describe the drive.
         // The rate of the page cache shows when the kernel chose to write.

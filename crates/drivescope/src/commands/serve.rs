@@ -37,6 +37,9 @@ pub fn serve(arguments: &ServeArguments, signals: &RunSignals) -> Result<Code, F
     signals.begin("");
     output::print_line(&address);
     output::note(&drivescope_report::clean(&format!("serving {shown}; Ctrl-C ends")));
+    if !bound.ip().is_loopback() {
+        output::remark(&exposure(bound));
+    }
     let served = drivescope_web::serve(listener, Arc::clone(&site), &signals.stop);
     if site.has_runs() {
         output::note("drivescope: interrupted: saving partial results; Ctrl-C again quits now");
@@ -84,6 +87,19 @@ fn address(bound: SocketAddr, machine: Option<&str>, token: Option<&AccessToken>
     format!("http://{host}/{token}")
 }
 
+/// Who can reach a server at this address, and what protects it.
+fn exposure(bound: SocketAddr) -> String {
+    let from = if bound.ip().is_unspecified() {
+        "every network of this machine".to_string()
+    } else {
+        format!("the network of {}", bound.ip())
+    };
+    format!(
+        "reachable from {from}: whoever has the address above sees all runs and can start measurements; nothing is \
+         encrypted, so others on the way can read it; safer: ssh -L 7483:localhost:7483 MACHINE drivescope serve"
+    )
+}
+
 /// The address from which this machine would send to an address reserved for documentation; nothing is sent.
 fn outgoing(any: IpAddr) -> Option<IpAddr> {
     let elsewhere = if any.is_ipv4() { "192.0.2.1:9" } else { "[2001:db8::1]:9" };
@@ -112,6 +128,9 @@ mod tests {
         assert_eq!(at("127.0.0.1:7483"), "http://127.0.0.1:7483/");
         assert_eq!(at("[::1]:80"), "http://[::1]:80/");
         assert!(!at("0.0.0.0:7483").contains("0.0.0.0"));
+        let told = |bound: &str| exposure(bound.parse().unwrap());
+        assert!(told("0.0.0.0:7483").contains("every network of this machine"));
+        assert!(told("10.1.2.3:80").contains("the network of 10.1.2.3"));
         let token = AccessToken::random().unwrap();
         let with_token = address("10.1.2.3:80".parse().unwrap(), None, Some(&token));
         assert_eq!(with_token, format!("http://10.1.2.3:80/?token={}", token.digits()));

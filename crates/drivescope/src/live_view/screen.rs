@@ -7,7 +7,6 @@ use drivescope_model::document::Run;
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, Severity};
 use drivescope_model::number::one_decimal;
-use drivescope_model::options::TestKind;
 use drivescope_model::units::Bytes;
 use drivescope_report::{Style, clean};
 use ratatui::Frame;
@@ -25,24 +24,15 @@ const TALL: u16 = 36;
 pub(super) struct Screen {
     progress: RunProgress,
     graph: PhaseGraph,
-    /// Seconds of each planned test, and whether it is over.
-    plan: Vec<(TestKind, f64, bool)>,
-    current: Option<TestKind>,
-    done: f64,
     is_pausing: bool,
     message: &'static str,
 }
 
 impl Screen {
     pub(super) fn new(run: LiveRun) -> Self {
-        let plan = run.run().plan.active();
-        let plan = plan.map(|planned| (planned.test, planned.cost.seconds, false)).collect();
         Self {
             progress: RunProgress::new(run),
             graph: PhaseGraph::default(),
-            plan,
-            current: None,
-            done: 0.0,
             is_pausing: false,
             message: "",
         }
@@ -59,8 +49,7 @@ impl Screen {
 
     pub(super) fn hear(&mut self, event: Event) {
         match &event {
-            Event::TestStarted { test, .. } => {
-                (self.current, self.done) = (Some(*test), 0.0);
+            Event::TestStarted { .. } => {
                 self.graph.clear();
                 self.message = "";
             }
@@ -68,16 +57,8 @@ impl Screen {
             Event::PhaseStarted { label, round, rounds } => {
                 self.graph.begin(label.clone(), *round, *rounds);
             }
-            Event::Progress { done, mb_s, iops, .. } => {
-                self.done = *done;
-                self.graph.add(*mb_s, *iops);
-            }
-            Event::RoundFinished(_) => {}
-            Event::TestFinished(result) => {
-                let over = self.plan.iter_mut().find(|(test, ..)| *test == result.test);
-                over.into_iter().for_each(|(.., is_over)| *is_over = true);
-                (self.current, self.done) = (None, 0.0);
-            }
+            Event::Progress { mb_s, iops, .. } => self.graph.add(*mb_s, *iops),
+            Event::RoundFinished(_) | Event::TestFinished(_) => {}
         }
         self.progress.hear(event);
     }
@@ -129,12 +110,7 @@ impl Screen {
     }
 
     fn draw_bar(&self, frame: &mut Frame<'_>, area: Rect) {
-        let all_s: f64 = self.plan.iter().map(|(_, seconds, _)| seconds).sum();
-        let done_s = self.plan.iter().map(|&(test, seconds, is_over)| {
-            let done = if self.current == Some(test) { self.done } else { 0.0 };
-            if is_over { seconds } else { seconds * done }
-        });
-        let share = (done_s.sum::<f64>() / all_s.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        let share = self.progress.share();
         let percent = format!(" {:3.0} %", share * 100.0);
         let columns = usize::from(area.width).saturating_sub(percent.chars().count());
         let filled = (share * columns as f64) as usize;
@@ -149,7 +125,7 @@ impl Screen {
     fn draw_tables(&self, frame: &mut Frame<'_>, area: Rect) {
         // Beside the mark.
         let style = Style::PLAIN.within(usize::from(area.width).saturating_sub(2));
-        let text = self.progress.run.tables(&self.progress.line(), style);
+        let text = self.progress.run.tables(&self.progress.words(), style);
         let running = self.graph.label();
         let lines = text.lines().map(|line| {
             let is_running =
@@ -169,13 +145,7 @@ impl Screen {
     /// The most severe findings, one line each, and the number of the others.
     fn findings(&self, width: u16) -> Vec<Line<'static>> {
         let run = self.progress.run.run();
-        let of_tests = run.tests.iter().flat_map(|test| &test.findings);
-        let mut all: Vec<&Finding> = Vec::new();
-        for finding in run.findings.iter().chain(of_tests) {
-            if all.iter().all(|known| known.id != finding.id) {
-                all.push(finding);
-            }
-        }
+        let mut all: Vec<&Finding> = run.findings.iter().collect();
         all.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         let more = all.len().saturating_sub(FINDINGS_MAX);
         let shown = all.into_iter().take(FINDINGS_MAX).enumerate().map(|(i, finding)| {

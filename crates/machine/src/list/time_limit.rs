@@ -7,47 +7,80 @@ use crate::block_device::BlockDevice;
 use crate::graph::BlockGraph;
 use crate::patience::beside;
 use crate::roots::Roots;
-use crate::silent_loops::is_served_by_none;
+use crate::silent_loops::is_known_silent;
 use drivescope_model::drive::{Drive, Health};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::sync::Arc;
 use std::sync::mpsc::Receiver;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// A drive as far as it could be described.
 #[derive(Debug)]
-pub(super) struct Described {
+pub struct DriveAnswer {
     pub drive: Drive,
     /// Whether it answered what was read of it.
     pub answers: bool,
+    /// It did not answer in time; one that is suspended was not asked.
+    pub is_silent: bool,
 }
 
 /// The name of [`look`] among those of [`aside::answer`].
 pub const DRIVE: &str = "drive";
 
-/// The drives with these kernel names, all queried at once. One that does not answer in time is described as the
-/// kernel and udev report it. Another process queries first, and is abandoned; a drive that answers that one and then
-/// no more holds a thread of this one.
-pub(super) fn described(roots: &Roots, names: Vec<String>, patience: Duration) -> Vec<Described> {
-    let silent = are_silent(roots, &names, patience);
+/// The drives with these kernel names, in this order; see [`describe_each`].
+pub(super) fn described(roots: &Roots, names: Vec<String>, patience: Duration) -> Vec<DriveAnswer> {
+    let found = Mutex::new(BTreeMap::new());
+    describe_each(roots, &names, patience, &|index, described| {
+        found.lock().unwrap_or_else(PoisonError::into_inner).insert(index, described);
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect()
+}
+
+/// Describes the drives with these kernel names, all queried at once; `found` receives the index of each with its
+/// description as soon as it has answered. One that does not answer in time is described as the kernel and udev report
+/// it. Another process queries first, and is abandoned; a drive that answers that one and then no more holds a thread
+/// of this one.
+pub(super) fn describe_each(
+    roots: &Roots,
+    names: &[String],
+    patience: Duration,
+    found: &(dyn Fn(usize, DriveAnswer) + Sync),
+) {
     let graph = BlockGraph::read(roots);
     let machine = Arc::new((MountedOn::of(&graph), graph));
-    let ask_unless = |(name, is_silent): (String, bool)| {
-        ((!is_silent).then(|| beside_asked(&machine, &name)), name)
-    };
-    let asked: Vec<_> = names.into_iter().zip(silent).map(ask_unless).collect();
-    let end = Instant::now() + patience;
-    let answer = |(asked, name): (Option<Receiver<Option<Described>>>, String)| {
-        let left = end.saturating_duration_since(Instant::now());
-        asked.and_then(|asked| asked.recv_timeout(left).ok()).unwrap_or_else(|| {
+    let describe = |index: usize, is_silent: bool| {
+        let name = &names[index];
+        let asked = (!is_silent).then(|| beside_asked(&machine, name));
+        let described = asked.and_then(|asked| asked.recv_timeout(patience).ok());
+        let described = described.unwrap_or_else(|| {
             let seconds = patience.as_secs_f64();
             let why = format!(
                 "no answer within {seconds} s: contents, temperature and health unknown; see dmesg"
             );
-            without_answer(&machine, &name, why)
-        })
+            let silent = without_answer(&machine, name, why)?;
+            Some(DriveAnswer { is_silent: true, ..silent })
+        });
+        described.into_iter().for_each(|described| found(index, described));
     };
-    asked.into_iter().filter_map(answer).collect()
+    let describe = &describe;
+    std::thread::scope(|scope| {
+        let beside = |index: usize, is_silent: bool| {
+            let thread = std::thread::Builder::new();
+            // Without a thread for it, the others wait with it.
+            if thread.spawn_scoped(scope, move || describe(index, is_silent)).is_err() {
+                describe(index, is_silent);
+            }
+        };
+        // One that is known to be silent is not asked again, which would double the wait.
+        let (silent, asked): (Vec<usize>, Vec<usize>) =
+            (0..names.len()).partition(|&index| is_known_silent(roots, &names[index]));
+        silent.into_iter().for_each(|index| beside(index, true));
+        let named: Vec<OsString> = asked.iter().map(|&index| (&names[index]).into()).collect();
+        aside::each_answer(DRIVE, &named, patience, &mut |at, is_silent| {
+            beside(asked[at], is_silent);
+        });
+    });
 }
 
 /// The drives with these kernel names, as the kernel and udev report them.
@@ -55,20 +88,8 @@ pub(super) fn unasked(roots: &Roots, names: &[String]) -> Vec<Drive> {
     let graph = BlockGraph::read(roots);
     let machine = (MountedOn::of(&graph), graph);
     let why = "it has not answered yet: contents, temperature and health unknown";
-    let silent = |name: &String| Some(without_answer(&machine, name, why.to_string())?.drive);
-    names.iter().filter_map(silent).collect()
-}
-
-/// Which of the drives do not answer, as another process finds out. One that is known for it already is not asked
-/// again, which would double the wait.
-fn are_silent(roots: &Roots, names: &[String], patience: Duration) -> Vec<bool> {
-    let mut silent: Vec<bool> = names.iter().map(|name| is_served_by_none(roots, name)).collect();
-    let (asked, named): (Vec<usize>, Vec<OsString>) =
-        (0..names.len()).filter(|&at| !silent[at]).map(|at| (at, (&names[at]).into())).unzip();
-    for (at, is_silent) in asked.into_iter().zip(aside::silent(DRIVE, &named, patience)) {
-        silent[at] = is_silent;
-    }
-    silent
+    let unasked = |name: &String| Some(without_answer(&machine, name, why.to_string())?.drive);
+    names.iter().filter_map(unasked).collect()
 }
 
 /// Asks the drives with these kernel names what their description needs of them.
@@ -80,19 +101,26 @@ pub fn look(names: &[OsString], has_answered: &(dyn Fn(usize) + Sync)) {
     });
 }
 
-fn beside_asked(machine: &Arc<(MountedOn, BlockGraph)>, name: &str) -> Receiver<Option<Described>> {
+fn beside_asked(
+    machine: &Arc<(MountedOn, BlockGraph)>,
+    name: &str,
+) -> Receiver<Option<DriveAnswer>> {
     let (name, machine) = (name.to_string(), Arc::clone(machine));
     beside(move || ask(&machine, &name))
 }
 
-fn ask(machine: &(MountedOn, BlockGraph), name: &str) -> Option<Described> {
+fn ask(machine: &(MountedOn, BlockGraph), name: &str) -> Option<DriveAnswer> {
     let (mounted_on, graph) = machine;
     if let Some(upper) = graph.suspended_in(&graph.stack_of_device(name)) {
         let why = format!("{upper} is suspended: contents unknown; run dmsetup resume {upper}");
         return without_answer(machine, name, why);
     }
     let device = BlockDevice::open(graph.roots(), name)?;
-    Some(Described { drive: describe(graph, &device, mounted_on, true), answers: true })
+    Some(DriveAnswer {
+        drive: describe(graph, &device, mounted_on, true),
+        answers: true,
+        is_silent: false,
+    })
 }
 
 /// What the kernel and udev report, and why there is nothing more.
@@ -100,10 +128,10 @@ fn without_answer(
     (mounted_on, graph): &(MountedOn, BlockGraph),
     name: &str,
     why: String,
-) -> Option<Described> {
+) -> Option<DriveAnswer> {
     let drive = describe(graph, &BlockDevice::open(graph.roots(), name)?, mounted_on, false);
     let health = Health { note: Some(why), ..Health::default() };
-    Some(Described { drive: Drive { health, ..drive }, answers: false })
+    Some(DriveAnswer { drive: Drive { health, ..drive }, answers: false, is_silent: false })
 }
 
 #[cfg(test)]

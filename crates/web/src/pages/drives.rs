@@ -5,6 +5,7 @@ use super::layout::{SitePart, minute, page};
 use crate::browser_run::BrowserRun;
 use crate::form::address;
 use crate::site::Site;
+use crate::workbench::ListedDrive;
 use axum::response::Html;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::{Bytes, Run};
@@ -13,13 +14,18 @@ use drivescope_report::page::verdict_table;
 use drivescope_store::{NewestRun, Store, StoreFault};
 use maud::{Markup, html};
 
+/// Seconds after which a page without a script is loaded again while drives are awaited.
+const REFRESH_S: u32 = 5;
+
 pub fn drives(site: &Site) -> Result<Html<String>, PageError> {
     let store = site.open_store()?;
     let newest = store.newest_of_drives()?;
-    let (main, others): (Vec<Drive>, Vec<Drive>) =
-        site.workbench.drives().into_iter().partition(|drive| !is_aside(drive));
-    let section = |drive: &Drive| -> Result<Markup, PageError> {
-        Ok(one(drive, newest_run(&store, &newest, drive)?.as_ref()))
+    let listed = site.workbench.drives();
+    let may_change = listed.iter().any(ListedDrive::may_change_soon);
+    let (main, others): (Vec<ListedDrive>, Vec<ListedDrive>) =
+        listed.into_iter().partition(|listed| !is_aside(&listed.drive));
+    let section = |listed: &ListedDrive| -> Result<Markup, PageError> {
+        Ok(one(listed, newest_run(&store, &newest, &listed.drive)?.as_ref()))
     };
     let main = main.iter().map(section).collect::<Result<Vec<_>, _>>()?;
     let others = others.iter().map(section).collect::<Result<Vec<_>, _>>()?;
@@ -27,18 +33,21 @@ pub fn drives(site: &Site) -> Result<Html<String>, PageError> {
         h1 { "Drives of this machine" }
         @if newest.is_empty() { (first_steps(&store)) }
         (in_progress(&site.runs.running()))
-        @if main.is_empty() { p { "The kernel shows no drive here. A directory can be measured all the same." } }
-        @for drive in &main { (drive) }
-        @if !others.is_empty() {
-            section {
-                details {
-                    summary { "Loop devices, memory and composed devices: " (others.len()) }
-                    @for drive in &others { (drive) }
+        // The script asks again for this part alone.
+        div #drives data-again[may_change] {
+            @if main.is_empty() { p { "The kernel shows no drive here. A directory can be measured all the same." } }
+            @for drive in &main { (drive) }
+            @if !others.is_empty() {
+                section {
+                    details {
+                        summary { "Loop devices, memory and composed devices: " (others.len()) }
+                        @for drive in &others { (drive) }
+                    }
                 }
             }
         }
     };
-    Ok(page("Drives", SitePart::Drives, None, &body))
+    Ok(page("Drives", SitePart::Drives, may_change.then_some(REFRESH_S), &body))
 }
 
 /// What to do where nothing is stored yet.
@@ -102,13 +111,15 @@ fn newest_run(
     Ok(None)
 }
 
-fn one(drive: &Drive, run: Option<&Run>) -> Markup {
+fn one(listed: &ListedDrive, run: Option<&Run>) -> Markup {
+    let drive = &listed.drive;
     let name = drive.model.as_deref().map(str::trim).filter(|model| !model.is_empty());
     let measured = drive.mounts.first().unwrap_or(&drive.path);
     html! {
         section {
             h2 { (name.unwrap_or(&drive.name)) ", " (Bytes(drive.capacity_bytes)) }
-            p.small { (facts(drive).join(" · ")) }
+            p.small { (facts(drive).join(" · ")) @if listed.is_awaited { " · waiting for its answer" } }
+            @if let Some(trouble) = &listed.trouble { p.warning { "▲ " (trouble) } }
             @match run {
                 None => p { "Not measured yet." },
                 Some(run) => {

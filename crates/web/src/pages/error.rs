@@ -84,15 +84,6 @@ pub fn refusal(status: StatusCode, why: &str) -> Response {
     (status, bare("Refused", &html! { p { (why) } })).into_response()
 }
 
-/// The page behind the address with the token.
-pub fn let_in() -> Response {
-    let body = html! {
-        meta http-equiv="refresh" content="0; url=/";
-        p { a href="/" { "Go on" } }
-    };
-    bare("Welcome", &body).into_response()
-}
-
 fn bare(title: &str, body: &Markup) -> Html<String> {
     let whole = html! {
         (DOCTYPE)

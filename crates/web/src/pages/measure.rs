@@ -5,10 +5,9 @@ use super::layout::{SitePart, page};
 use crate::form::Fields;
 use crate::level::BrowserLevel;
 use crate::site::Site;
-use crate::workbench::{ListedSuite, RunWish};
+use crate::workbench::{ListedDrive, ListedSuite, RunWish, SuiteGroup};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
-use drivescope_model::drive::Drive;
 use maud::{Markup, html};
 
 /// The suite that `run` takes by default.
@@ -39,7 +38,7 @@ pub fn measure(site: &Site, fields: &Fields, why: Option<&str>) -> Html<String> 
             }
             p {
                 label for="suite" { "Suite" }
-                select #suite name="suite" { @for known in &suites { (option(known, &suite)) } }
+                select #suite name="suite" { @for group in SuiteGroup::ALL { (options(&suites, group, &suite)) } }
             }
             fieldset {
                 legend { "What it may write" }
@@ -79,9 +78,10 @@ fn usual_level(target: &str) -> BrowserLevel {
 }
 
 /// Where the drives are mounted, and their nodes.
-fn targets(drives: &[Drive]) -> Vec<&str> {
+fn targets(listed: &[ListedDrive]) -> Vec<&str> {
+    let drives = || listed.iter().map(|listed| &listed.drive);
     let mut found: Vec<&str> = Vec::new();
-    for drive in drives {
+    for drive in drives() {
         let parts = drive.partitions.iter().flat_map(|part| &part.mounts);
         for mount in drive.mounts.iter().chain(parts) {
             if mount.starts_with('/') && !found.contains(&mount.as_str()) {
@@ -89,12 +89,22 @@ fn targets(drives: &[Drive]) -> Vec<&str> {
             }
         }
     }
-    found.extend(drives.iter().map(|drive| drive.path.as_str()));
+    found.extend(drives().map(|drive| drive.path.as_str()));
     found
 }
 
-fn option(suite: &ListedSuite, chosen: &str) -> Markup {
-    html! { option value=(suite.name) selected[suite.name == chosen] { (suite.name) ": " (suite.summary) } }
+/// The suites of a group, if there are any.
+fn options(suites: &[ListedSuite], group: SuiteGroup, chosen: &str) -> Markup {
+    let suites: Vec<&ListedSuite> = suites.iter().filter(|suite| suite.group == group).collect();
+    html! {
+        @if !suites.is_empty() {
+            optgroup label=(group.title()) {
+                @for suite in suites {
+                    option value=(suite.name) selected[suite.name == chosen] { (suite.name) ": " (suite.summary) }
+                }
+            }
+        }
+    }
 }
 
 /// The run that the form asks for.
@@ -117,4 +127,31 @@ pub fn wish(site: &Site, fields: &Fields) -> Result<RunWish, String> {
 /// The form again, with a status that says that nothing was started.
 pub fn not_started(form: Html<String>) -> Response {
     (StatusCode::UNPROCESSABLE_ENTITY, form).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suites_begin_with_the_three_usual_ones() {
+        let suite = |name: &str, is_built_in| ListedSuite {
+            name: name.to_string(),
+            summary: String::new(),
+            group: SuiteGroup::of(name, is_built_in),
+        };
+        let names = ["first", "quick", "standard", "full", "as-ssd", "snia-pts-iops"];
+        let mut all: Vec<ListedSuite> = names.map(|name| suite(name, true)).into();
+        all.push(suite("quickest", false));
+        let text: String = SuiteGroup::ALL
+            .into_iter()
+            .map(|group| options(&all, group, "full").into_string())
+            .collect();
+        let order: Vec<&str> = text.split("value=\"").skip(1).collect();
+        let order = order.iter().map(|rest| rest.split('"').next().unwrap_or_default());
+        let expected =
+            ["quick", "standard", "full", "quickest", "first", "as-ssd", "snia-pts-iops"];
+        assert_eq!(order.collect::<Vec<_>>(), expected);
+        assert_eq!((text.matches("<optgroup").count(), text.matches(" selected").count()), (5, 1));
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::error::PageError;
 use super::layout::{SitePart, minute, page};
+use super::stored::COMPARED_MAX;
 use crate::form::{Fields, address};
 use crate::site::Site;
 use axum::response::Html;
@@ -119,7 +120,7 @@ fn search_form(search: &RunSearch) -> Markup {
 
 fn table(found: &[RunSummary]) -> Markup {
     html! {
-        form #compare-runs action="/compare" method="get" {
+        form #compare-runs action="/compare" method="get" data-most=(COMPARED_MAX) {
             div.scroll tabindex="0" role="region" aria-label="Runs" {
                 table.roomy {
                     thead { tr {

@@ -15,7 +15,7 @@ use maud::{Markup, html};
 /// Differences below this are practically none, as in `compare`.
 const BAND: f64 = 0.03;
 /// Most runs side by side: more columns are unreadable.
-const COMPARED_MAX: usize = 10;
+pub const COMPARED_MAX: usize = 20;
 /// Runs of a history, the newest.
 const HISTORY_MAX: u32 = 100;
 
@@ -63,10 +63,12 @@ fn download(kind: &'static str, name: &str, text: String) -> impl IntoResponse +
     ([(header::CONTENT_TYPE, kind.to_string()), (header::CONTENT_DISPOSITION, disposition)], text)
 }
 
-/// Runs side by side, in the order in which they are named.
+/// Runs side by side: all are compared with the one that is named as the baseline, or else with the first.
 pub fn compare(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> {
     let mut names: Vec<&str> = Vec::new();
-    for name in fields.all("run") {
+    let baseline = fields.text("baseline");
+    let first = fields.all("run").filter(|name| baseline.as_deref() == Some(name));
+    for name in first.chain(fields.all("run")) {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -79,7 +81,32 @@ pub fn compare(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> 
     let runs = names.iter().map(|name| store.get(name)).collect::<Result<Vec<Run>, _>>()?;
     let comparison = drivescope_report::compare(&runs, BAND, false);
     let content = comparison_page(&comparison, &runs, question(site));
-    Ok(page(&content.title, SitePart::Runs, None, &content.body))
+    let body = html! {
+        (baselines(&comparison.names, &names))
+        (content.body)
+    };
+    Ok(page(&content.title, SitePart::Runs, None, &body))
+}
+
+/// Links to the same comparison with another baseline.
+fn baselines(shown: &[String], names: &[&str]) -> Markup {
+    let others = shown.iter().zip(names).skip(1);
+    html! {
+        nav aria-label="Baseline" {
+            ul.actions {
+                li { a href="/runs" { "All runs" } }
+                li { "Compare with:" }
+                @for (shown, name) in others {
+                    li { a href=(with_baseline(names, name)) { (shown) } }
+                }
+            }
+        }
+    }
+}
+
+fn with_baseline(names: &[&str], baseline: &str) -> String {
+    let runs = names.iter().map(|name| ("run", *name));
+    address("/compare", &runs.chain([("baseline", baseline)]).collect::<Vec<_>>())
 }
 
 pub fn history(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> {

@@ -142,6 +142,18 @@ fn few_rounds_raise_no_finding_before_the_end() {
     assert!(few(&record.finish(6)));
 }
 
+/// Two rounds that differ may be followed by four that do not.
+#[test]
+fn rounds_that_differ_raise_no_finding_before_the_end() {
+    let mut record = TestRecord::new(TestKind::Transfer);
+    for requests in [10_000, 30_000] {
+        record.add(round(CELL, requests, 4096, Mix::READ));
+    }
+    let unstable = |it: &TestResult| it.findings.iter().any(|it| it.id == FindingId::Unstable);
+    assert!(!unstable(&record.so_far(CELL)));
+    assert!(unstable(&record.finish(2)));
+}
+
 #[test]
 fn rounds_that_failures_ended_count_for_no_figure() {
     let good = || round(CELL, 100, 4096, Mix::READ);

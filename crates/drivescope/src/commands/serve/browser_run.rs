@@ -5,11 +5,13 @@ use crate::run_progress::RunProgress;
 use crate::run_steps::{Measurer, PlannedRun, SaveOutcome, leftovers};
 use crate::signals::RunSignals;
 use drivescope_drive::Target;
+use drivescope_model::cell::Cell;
 use drivescope_model::event::Event;
 use drivescope_model::{Plan, Run, TestStatus};
 use drivescope_report::{answer, clean};
 use drivescope_store::{Store, StoreLocation};
-use drivescope_web::{PreparedRun, RunBoard, RunEnd};
+use drivescope_web::{BoardProgress, PreparedRun, RateCurve, RunBoard, RunEnd};
+use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,6 +20,10 @@ use std::time::{Duration, Instant};
 const RUNS_MAX: usize = 4;
 /// More than four updates a second cannot be read.
 const SHOW_EVERY: Duration = Duration::from_millis(250);
+/// About a minute: there are about five rates a second.
+const RATES_MAX: usize = 300;
+/// Requests below this size are counted, larger ones have a rate.
+const LARGE_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Default)]
 pub struct MeasuredDrives(Mutex<Vec<MeasuredDrive>>);
@@ -107,7 +113,10 @@ impl PreparedRun for PlannedBrowserRun {
 
 impl PlannedBrowserRun {
     fn measure(self, board: &Arc<RunBoard>, stop: &Arc<AtomicBool>) -> RunEnd {
-        let not_begun = |why: String| RunEnd { stored: None, message: clean(&why).into_owned() };
+        let not_begun = |why: String| {
+            let message = clean(&why).into_owned();
+            RunEnd { stored: None, is_whole: false, message }
+        };
         let mut store = match Store::open(&self.store) {
             Ok(store) => store,
             Err(error) => return not_begun(format!("Not measured: {error}")),
@@ -128,13 +137,63 @@ impl PlannedBrowserRun {
 /// A listener that shows the run on the board from time to time.
 fn view(run: &Run, board: Arc<RunBoard>) -> impl FnMut(Event) + Send + use<> {
     let mut progress = RunProgress::new(LiveRun::new(run.clone(), false));
-    let mut shown: Option<Instant> = None;
+    let mut rate = RateHistory::default();
+    let (mut shown, mut has_news) = (None::<Instant>, true);
     move |event| {
+        has_news |= matches!(event, Event::RoundFinished(_) | Event::TestFinished(_));
+        rate.hear(&event);
         progress.hear(event);
         if shown.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY) {
-            board.show(progress.share(), progress.words(), progress.run.run());
-            shown = Some(Instant::now());
+            let figures = has_news.then(|| progress.run.run());
+            board.show(
+                BoardProgress {
+                    share: progress.share(),
+                    line: progress.words(),
+                    rate: rate.curve(),
+                },
+                figures,
+            );
+            (shown, has_news) = (Some(Instant::now()), false);
         }
+    }
+}
+
+/// Rates of the phase in progress.
+#[derive(Default)]
+struct RateHistory {
+    label: String,
+    /// MB and requests per second.
+    samples: VecDeque<(f64, f64)>,
+}
+
+impl RateHistory {
+    fn hear(&mut self, event: &Event) {
+        match event {
+            Event::PhaseStarted { label, .. } => {
+                *self = Self { label: label.clone(), samples: VecDeque::new() };
+            }
+            Event::Progress { mb_s, iops, .. } => {
+                if self.samples.len() == RATES_MAX {
+                    self.samples.pop_front();
+                }
+                self.samples.push_back((*mb_s, *iops));
+            }
+            Event::TestStarted { .. } | Event::Preparing { .. } | Event::TestFinished(_) => {
+                *self = Self::default();
+            }
+            Event::RoundFinished(_) => {}
+        }
+    }
+
+    fn curve(&self) -> Option<RateCurve> {
+        let is_small = self.label.parse().is_ok_and(|cell: Cell| cell.shape.block.0 < LARGE_BYTES);
+        let values = self.samples.iter().map(|&(mb_s, iops)| if is_small { iops } else { mb_s });
+        let curve = RateCurve {
+            label: self.label.clone(),
+            unit: if is_small { "/s" } else { "MB/s" },
+            values: values.collect(),
+        };
+        (!self.label.is_empty()).then_some(curve)
     }
 }
 
@@ -149,7 +208,11 @@ fn end_of(run: &Run, kept: SaveOutcome) -> RunEnd {
     let is_stored = kept == SaveOutcome::Stored;
     let lost = "The store could not keep it; the terminal of drivescope serve says where it is.";
     let message = if is_stored { message } else { format!("{message} {lost}") };
-    RunEnd { stored: is_stored.then(|| run.id.clone()), message: clean(&message).into_owned() }
+    RunEnd {
+        stored: is_stored.then(|| run.id.clone()),
+        is_whole: run.status == TestStatus::Done,
+        message: clean(&message).into_owned(),
+    }
 }
 
 #[cfg(test)]

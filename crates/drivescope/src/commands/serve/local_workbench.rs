@@ -15,7 +15,9 @@ use drivescope_model::plan::WriteLevel;
 use drivescope_report::clean;
 use drivescope_sim::library::Model;
 use drivescope_store::StoreLocation;
-use drivescope_web::{ListedModel, ListedSuite, PreparedRun, RunWish, Workbench};
+use drivescope_web::{
+    ListedDrive, ListedModel, ListedSuite, PreparedRun, RunWish, SuiteGroup, Workbench,
+};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,7 +34,7 @@ impl LocalWorkbench {
 }
 
 impl Workbench for LocalWorkbench {
-    fn drives(&self) -> Vec<Drive> {
+    fn drives(&self) -> Vec<ListedDrive> {
         self.drives.now()
     }
 
@@ -49,9 +51,11 @@ impl Workbench for LocalWorkbench {
 
     fn suites(&self) -> Vec<ListedSuite> {
         let folder = suites::user_folder();
+        let built_in = suites::names(None);
         let listed = |name: String| {
             let summary = suites::find(&name, folder.as_deref()).ok()?.summary;
-            Some(ListedSuite { name, summary })
+            let group = SuiteGroup::of(&name, built_in.contains(&name));
+            Some(ListedSuite { name, summary, group })
         };
         suites::names(folder.as_deref()).into_iter().filter_map(listed).collect()
     }
@@ -61,6 +65,7 @@ impl Workbench for LocalWorkbench {
     }
 
     fn prepare(&self, wish: &RunWish) -> Result<Box<dyn PreparedRun>, String> {
+        refuse_silent(&self.drives.now(), &wish.target)?;
         let planned = plan(wish).map_err(|failure| clean(&failure.message).into_owned())?;
         Ok(Box::new(PlannedBrowserRun {
             planned,
@@ -68,6 +73,21 @@ impl Workbench for LocalWorkbench {
             store: self.store.clone(),
             measured: Arc::clone(&self.measured),
         }))
+    }
+}
+
+/// Refuses a target on a drive that is known not to answer: asking it would hold up the page.
+fn refuse_silent(drives: &[ListedDrive], target: &str) -> Result<(), String> {
+    let is_on = |drive: &Drive| {
+        let parts = drive.partitions.iter();
+        let nodes = parts.clone().any(|part| target == format!("/dev/{}", part.name));
+        let mut mounts = drive.mounts.iter().chain(parts.flat_map(|part| &part.mounts));
+        nodes || target == drive.path || mounts.any(|mount| target == mount)
+    };
+    let found = drives.iter().find(|listed| is_on(&listed.drive));
+    match found.and_then(|listed| listed.trouble.as_ref()) {
+        Some(trouble) => Err(format!("{target}: {trouble}")),
+        None => Ok(()),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use drivescope_model::document::{TestResult, TestStatus};
+use drivescope_model::options::TestKind;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
@@ -76,6 +77,21 @@ fn running_tests_table_stays_visible() {
         let shown = picture(&screen, 80, rows);
         assert!(shown.lines().any(|line| line.starts_with("\"▸ ")), "{rows}: {shown}");
     }
+}
+
+/// Rounds that follow may show that an early finding was chance.
+#[test]
+fn finding_that_later_rounds_refute_goes() {
+    let (run, results) = example();
+    let mut screen = Screen::new(run);
+    let cell = results[0].phases[0].cell.clone();
+    let part = so_far(&results[0], &cell);
+    assert!(!part.findings.is_empty());
+    let refuted = TestResult { findings: Vec::new(), ..part.clone() };
+    screen.hear(Event::RoundFinished(Box::new(part)));
+    assert!(!screen.findings(80).is_empty());
+    screen.hear(Event::RoundFinished(Box::new(refuted)));
+    assert!(screen.findings(80).is_empty());
 }
 
 #[test]
