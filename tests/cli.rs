@@ -48,6 +48,22 @@ fn no_arguments_show_help_as_a_mistake() {
 }
 
 #[test]
+fn locale_without_utf_8_gets_ascii_and_whole_documents() {
+    let scratch = Scratch::new();
+    let options = ["run", "sim:wd40efrx", "--seed=1", "--cells=rnd4k_q1t1.read", "--label=größer"];
+    scratch.drivescope(&options).code(0);
+    for command in ["show last", "runs", "suites", "run --help", "sim show wd40efrx"] {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let shown = scratch.call(&arguments).env("LC_ALL", "C").end().code(0).stdout;
+        assert!(shown.is_ascii(), "{command}: {shown}");
+    }
+    let shown = scratch.call(&["show", "last"]).env("LC_ALL", "C").end().code(0).stdout;
+    must_have(&shown, &["+-", "ms", "gr??er"]);
+    let document = scratch.call(&["show", "last", "--json"]).env("LC_ALL", "C").end().code(0);
+    assert_eq!(document.json()["label"], "größer");
+}
+
+#[test]
 fn typing_error_names_the_nearest_word() {
     let scratch = Scratch::new();
     for (arguments, parts) in [

@@ -116,7 +116,7 @@ pub struct HistoryArguments {
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// First digits of runs' ids, or `last` (default: all runs).
+    /// First digits of runs' ids, `last`, labels or drives (the newest run), or JSON files (default: all runs).
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
     /// Without serial numbers, the machine's name, paths, labels and notes.
@@ -156,7 +156,7 @@ pub struct RunsArguments {
 pub enum RunsCommand {
     /// Remove runs from the store.
     Rm {
-        /// First digits of runs' ids, or `last`.
+        /// First digits of runs' ids, `last`, labels or drives (the newest run), or JSON files with the runs to remove.
         #[arg(value_name = "RUN", required = true)]
         runs: Vec<String>,
         /// Do not ask.
@@ -168,7 +168,7 @@ pub enum RunsCommand {
     },
     /// Note something about a run; an empty text removes the note.
     Note {
-        /// The first digits of a run's id, or `last`.
+        /// The first digits of a run's id, `last`, a label or a drive (the newest run), or a JSON file.
         run: String,
         /// What to note.
         text: String,
@@ -201,7 +201,7 @@ pub struct RunsListArguments {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// The first digits of a run's id, or `last`.
+    /// The first digits of a run's id, `last`, a label or a drive (the newest run), or a JSON file.
     pub run: String,
     /// Print Markdown: the answer, verdicts, findings and every metric.
     #[arg(long, conflicts_with_all = ["json", "verbose", "table"])]
@@ -220,7 +220,7 @@ pub struct ShowArguments {
 /// Arguments of `rerun`.
 #[derive(Debug, Args)]
 pub struct RerunArguments {
-    /// The first digits of a run's id, or `last`.
+    /// The first digits of a run's id, `last`, a label or a drive (the newest run), or a JSON file.
     pub run: String,
     /// How block devices may be written. The permission of the earlier run does not count.
     #[command(flatten)]

@@ -256,7 +256,7 @@ fn unjudged_uses_come_last() {
 
 #[test]
 fn a_run_of_a_hard_disk() {
-    insta::assert_snapshot!(text::run_summary(&judged(hard_disk()), "", PLAIN), @r"
+    insta::assert_snapshot!(text::run_summary(&judged(hard_disk()), "7c2f01a9be44", PLAIN), @r"
     drivescope 0.1.0 · quick · /mnt/data
       ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s, SMART passed, 31 °C
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
