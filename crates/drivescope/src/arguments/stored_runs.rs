@@ -8,13 +8,15 @@ use std::path::PathBuf;
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// Two or more runs; the others are held against the first. The first digits of an id, `last`, a label or a
-    /// drive (the newest run), a JSON file (whatever contains a / or ends in .json), or a simulated drive (sim:MODEL),
+    /// Two or more runs; the others are held against the first.
+    ///
+    /// The first digits of an id, `last`, a label or a drive (the newest run), a JSON file (whatever contains a / or ends in .json), or a simulated drive (sim:MODEL),
     /// which is measured on the spot as the first run was.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
-    /// Interleave rounds of two targets, or one with two settings, until the difference shows or the time is
-    /// over: directories (in a folder of their own), files, block devices (read only) or simulated drives.
+    /// Measure two targets, or one with two settings, by turns.
+    ///
+    /// Rounds are interleaved until the difference shows or the time is over: directories (in a folder of their own), files, block devices (read only) or simulated drives.
     #[arg(long, conflicts_with_all = ["all", "force"])]
     pub ab: bool,
     /// The difference that makes none in practice, in percent.
@@ -38,31 +40,55 @@ pub struct CompareArguments {
 #[derive(Debug, Args)]
 pub struct InterleavedArguments {
     /// With --ab: a setting of the first, as in run --set, or engine=threads (may be repeated).
-    #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab")]
+    #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab", hide_short_help = true)]
     pub set_a: Vec<String>,
     /// With --ab: a setting of the second.
-    #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab")]
+    #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab", hide_short_help = true)]
     pub set_b: Vec<String>,
     /// With --ab: the suite, of which a round is measured at a time.
-    #[arg(long, value_name = "NAME", default_value = "first", requires = "ab")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "first",
+        requires = "ab",
+        hide_short_help = true
+    )]
     pub suite: String,
     /// With --ab: only these tests of the suite.
-    #[arg(long, value_name = "TEST", value_delimiter = ',', requires = "ab")]
+    #[arg(
+        long,
+        value_name = "TEST",
+        value_delimiter = ',',
+        requires = "ab",
+        hide_short_help = true
+    )]
     pub test: Vec<String>,
     /// With --ab: only these cells of transfer.
-    #[arg(long, value_name = "CELL", value_delimiter = ',', requires = "ab")]
+    #[arg(
+        long,
+        value_name = "CELL",
+        value_delimiter = ',',
+        requires = "ab",
+        hide_short_help = true
+    )]
     pub cells: Vec<String>,
     /// With --ab: size of the test file, or the part of a file or device to use.
-    #[arg(long, requires = "ab")]
+    #[arg(long, requires = "ab", hide_short_help = true)]
     pub size: Option<Bytes>,
     /// With --ab: measured time per round and cell.
-    #[arg(long, requires = "ab")]
+    #[arg(long, requires = "ab", hide_short_help = true)]
     pub time: Option<Secs>,
     /// With --ab: begin no further round after this time.
-    #[arg(long, value_name = "TIME", default_value = "5min", requires = "ab")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "5min",
+        requires = "ab",
+        hide_short_help = true
+    )]
     pub max_time: Secs,
     /// With --ab: go on until intervals are no wider than this to each side, in percent.
-    #[arg(long, value_name = "PERCENT", value_parser = parse_band, requires = "ab")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_band, requires = "ab", hide_short_help = true)]
     pub width: Option<f64>,
 }
 

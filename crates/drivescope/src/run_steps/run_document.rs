@@ -4,7 +4,7 @@ use super::save::{RunSaver, SaveOutcome};
 use drivescope_bench::session::Session;
 use drivescope_drive::gate::Rechecks;
 use drivescope_model::document::{GateCheck, Run, TestResult, TestStatus};
-use drivescope_model::findings::Finding;
+use drivescope_model::findings::{Finding, FindingId, Severity};
 use drivescope_model::gate::{Check, GateRecord, Outcome};
 use drivescope_report::verdict;
 use drivescope_store::Store;
@@ -65,6 +65,7 @@ impl<'s> RunDocument<'s> {
 
     /// The whole document with its verdict, and where it is stored.
     pub fn conclude(mut self) -> (Run, SaveOutcome) {
+        soften_rare(&mut self.run);
         self.run.verdict = verdict::judge(&self.run);
         let kept = self.saver.conclude(&self.run);
         (self.run, kept)
@@ -77,6 +78,21 @@ fn add(run: &mut Run, result: TestResult, early: &[Finding]) {
     run.status = overall(&run.tests);
     let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());
     run.findings = early.iter().cloned().chain(of_tests).fold(Vec::new(), merge);
+}
+
+/// Share of the measured rounds: what disturbed fewer moves no median.
+const RARE_SHARE: f64 = 0.02;
+
+/// Other programs at work in hardly any round qualify no figure: that is a note.
+fn soften_rare(run: &mut Run) {
+    let rounds: usize = run.tests.iter().map(|test| test.phases.len()).sum();
+    let disturbances = [FindingId::OtherIo, FindingId::BusyProcessors];
+    for finding in &mut run.findings {
+        let is_of_rounds = disturbances.contains(&finding.id) && !finding.metrics.is_empty();
+        if is_of_rounds && finding.count() as f64 <= RARE_SHARE * rounds as f64 {
+            finding.severity = Severity::Note;
+        }
+    }
 }
 
 /// Equal findings of several tests become one finding of the run.

@@ -1,7 +1,7 @@
 //! `show`: a stored run as a whole, and the line that ends a run.
 
 use super::runs::minute;
-use super::{header, results};
+use super::{header, results_in_full};
 use crate::terminal::{Paragraph, Role, Style, clean, sections, shorten};
 use drivescope_model::{Run, Secs};
 
@@ -16,7 +16,7 @@ pub fn run_summary(run: &Run, name: &str, style: Style) -> String {
         style,
     );
     head.push_str(&facts(run, style));
-    sections([head, results(run, style), closing(name, style)])
+    sections([head, results_in_full(run, style), closing(name, style)])
 }
 
 fn facts(run: &Run, style: Style) -> String {
