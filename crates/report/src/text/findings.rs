@@ -78,13 +78,26 @@ fn one_line(group: &Group<'_>, style: Style) -> String {
     let sign = if severity > Severity::Note { '!' } else { ' ' };
     let line =
         Paragraph::new().lead(role(severity), format!("  {sign} {id}  ")).text(Role::Plain, means);
-    let evidence = format!("({})", clean(&all[0].evidence));
-    let fits = BRIEF_INDENT + width(means) + 1 + width(&evidence) <= style.columns;
-    if fits && all.len() == 1 && all[0].count() == 1 {
-        return line.text(Role::Dim, evidence).lines(BRIEF_INDENT, style);
+    if severity == Severity::Problem {
+        return line.lines(BRIEF_INDENT, style) + &seen(all, BRIEF_INDENT, style);
     }
-    let line = line.lines(BRIEF_INDENT, style);
-    if severity == Severity::Problem { line + &seen(all, BRIEF_INDENT, style) } else { line }
+    let room = style.columns.saturating_sub(BRIEF_INDENT + width(means) + " ()".len());
+    let detail = details(all).into_iter().find(|detail| width(detail) <= room);
+    let detail = detail.map_or(String::new(), |detail| format!("({detail})"));
+    line.text(Role::Dim, detail).lines(BRIEF_INDENT, style)
+}
+
+/// What was seen, or how often, or in which cell: the first that fits is shown.
+fn details(group: &[&Finding]) -> Vec<String> {
+    let evidence = clean(&group[0].evidence).into_owned();
+    match group.iter().map(|finding| finding.count()).sum() {
+        1 => {
+            let cell = evidence.split_once(": ").map(|(cell, _)| cell.to_string());
+            let cell = cell.filter(|cell| !cell.contains(' '));
+            std::iter::once(evidence).chain(cell).collect()
+        }
+        count => vec![format!("{evidence}; {} more", count - 1), format!("{count} times")],
+    }
 }
 
 /// The observations, a line each.
