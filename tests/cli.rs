@@ -27,6 +27,38 @@ fn help_names_every_command_and_the_exit_codes() {
     assert!(help.contains("130 interrupted"), "{help}");
 }
 
+/// The longest had 100 lines.
+#[test]
+fn short_help_of_every_command_fits_a_screen() {
+    let scratch = Scratch::new();
+    let commands = ",run,watch,restore,list,runs,runs rm,runs note,show,explain,rerun,compare,history,advise,report,\
+                    serve,export,import,sim,sim list,sim show,sim run,sim mount,sim reproduce,trace,trace record,\
+                    trace replay,trace convert,trace info,tests,suites,suites show,schema,completions,man";
+    for command in commands.split(',') {
+        let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
+        let help = scratch.drivescope(&[&words[..], &["-h"]].concat()).code(0).stdout;
+        let is_wide = help.lines().any(|line| line.chars().count() > 80);
+        assert!(help.lines().count() <= 24 && !is_wide, "{command}: {help}");
+        let whole = scratch.drivescope(&[&words[..], &["--help"]].concat()).code(0).stdout;
+        assert!(whole.lines().count() >= help.lines().count() - 2, "{command}: {whole}");
+    }
+}
+
+#[test]
+fn finding_is_explained_by_number_or_name() {
+    let scratch = Scratch::new();
+    for name in ["F034", "f034", "busy-processors"] {
+        let shown = scratch.drivescope(&["explain", name]).code(0).stdout;
+        must_have(&shown, &["F034 busy-processors · warning", "Means", "Rule", "Cause", "Remedy"]);
+    }
+    let all = scratch.drivescope(&["explain"]).code(0).stdout;
+    assert!(all.lines().any(|line| line.starts_with("F001 ")), "{all}");
+    scratch
+        .drivescope(&["explain", "bussy-processors"])
+        .refused_with(2, &["did you mean 'busy-processors'"]);
+    scratch.drivescope(&["explain", "F999"]).refused_with(2, &["drivescope explain lists them"]);
+}
+
 #[test]
 fn every_option_of_run_has_help() {
     let help = Scratch::new().drivescope(&["run", "--help"]).code(0).stdout;
@@ -45,6 +77,22 @@ fn no_arguments_show_help_as_a_mistake() {
     let ended = Scratch::new().drivescope(&[]).code(2);
     assert_eq!(ended.stdout, "");
     assert!(ended.stderr.contains("Usage: drivescope <COMMAND>"), "{ended}");
+}
+
+#[test]
+fn locale_without_utf_8_gets_ascii_and_whole_documents() {
+    let scratch = Scratch::new();
+    let options = ["run", "sim:wd40efrx", "--seed=1", "--cells=rnd4k_q1t1.read", "--label=größer"];
+    scratch.drivescope(&options).code(0);
+    for command in ["show last", "runs", "suites", "run --help", "sim show wd40efrx"] {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let shown = scratch.call(&arguments).env("LC_ALL", "C").end().code(0).stdout;
+        assert!(shown.is_ascii(), "{command}: {shown}");
+    }
+    let shown = scratch.call(&["show", "last"]).env("LC_ALL", "C").end().code(0).stdout;
+    must_have(&shown, &["+-", "ms", "gr??er"]);
+    let document = scratch.call(&["show", "last", "--json"]).env("LC_ALL", "C").end().code(0);
+    assert_eq!(document.json()["label"], "größer");
 }
 
 #[test]

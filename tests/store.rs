@@ -85,14 +85,39 @@ fn names_of_no_run_are_refused() {
             (other.as_str(), "no run id starts with"),
             ("zz", "is not a run id"),
             ("", "is not a run id"),
-            ("../../etc/passwd", "is not a run id"),
             ("%", "is not a run id"),
         ] {
             let message = scratch.drivescope(&[command, name]).refused(2);
             assert!(message.contains(part), "{command} {name}: {message}");
             assert!(message.contains("drivescope runs lists them"), "{message}");
         }
+        let file = scratch.drivescope(&[command, "../../etc/passwd"]).refused(2);
+        assert!(file.contains("cannot read ../../etc/passwd"), "{file}");
     }
+}
+
+/// As `report` and `compare` always did.
+#[test]
+fn runs_are_named_by_label_drive_and_file_everywhere() {
+    let scratch = Scratch::new();
+    let options = ["run", "sim:wd40efrx", "--seed=1", "--cells=rnd4k_q1t1.read", "--label=Red"];
+    let run = scratch.drivescope(&[&options[..], &["--json"]].concat()).code(0);
+    let (id, file) = (text(&run.json()["id"]).to_string(), scratch.path("run.json"));
+    std::fs::write(&file, &run.stdout).unwrap();
+    let file = file.to_str().unwrap();
+    for name in ["red", "40efrx", file] {
+        assert_eq!(scratch.drivescope(&["export", name]).code(0).json()["id"], id.as_str());
+        let shown = scratch.drivescope(&["show", name]).code(0).stdout;
+        let again = if name == file { file } else { &id };
+        must_have(&shown, &[&format!("repeat: drivescope rerun {again}")]);
+        scratch.drivescope(&["rerun", name, "--dry-run"]).code(0);
+        scratch.drivescope(&["runs", "note", name, name]).code(0);
+        assert_eq!(scratch.drivescope(&["show", &id, "--json"]).code(0).json()["note"], name);
+    }
+    // It may as well be a mistyped id.
+    scratch.drivescope(&["runs", "rm", "40efrx", "--yes"]).refused_with(2, &[&id, "--yes"]);
+    scratch.drivescope(&["runs", "rm", "red", "--yes"]).code(0);
+    scratch.drivescope(&["show", "red"]).refused(2);
 }
 
 #[test]

@@ -52,7 +52,7 @@ impl Call {
         self
     }
 
-    /// The folder of the user's data and settings.
+    /// The folder of the user's data and settings, in a locale with UTF-8.
     pub fn with_home(mut self, home: &Path) -> Self {
         for name in ["DRIVESCOPE_STORE", "NO_COLOR"] {
             self.command.env_remove(name);
@@ -61,6 +61,7 @@ impl Call {
             .env("XDG_DATA_HOME", home.join("data"))
             .env("XDG_CONFIG_HOME", home.join("config"))
             .env("XDG_STATE_HOME", home.join("state"))
+            .env("LC_ALL", "C.UTF-8")
     }
 
     pub fn env(mut self, name: &str, value: impl AsRef<std::ffi::OsStr>) -> Self {

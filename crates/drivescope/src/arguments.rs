@@ -27,7 +27,9 @@ pub use watch::WatchArguments;
 use crate::exit::Code;
 use crate::{mistakes, output};
 use clap::error::ErrorKind;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Command as ClapCommand, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+};
 use drivescope_bench::plan::option_checks::ROUNDS_MAX;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::{Bytes, Price, Secs};
@@ -52,6 +54,9 @@ pub struct Arguments {
     pub command: Command,
 }
 
+/// Ends `-h`, which leaves out what few need.
+const ALL_OPTIONS: &str = "--help shows all options, with examples.";
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   drivescope run .                    the drive under this directory, with
@@ -71,10 +76,10 @@ flushes each write (.sync); without a suffix it does what the suite does.";
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Measure directories, files or block devices.
-    #[command(after_help = RUN_EXAMPLES)]
+    #[command(after_help = ALL_OPTIONS, after_long_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
-    /// Watch a drive: one small read after the other, a line a second, stalls named.
-    #[command(after_help = watch::EXAMPLES)]
+    /// Watch a drive: one small read after the other, a line a second.
+    #[command(after_help = ALL_OPTIONS, after_long_help = watch::EXAMPLES)]
     Watch(WatchArguments),
     /// Restore contents saved by an interrupted run.
     Restore(RestoreArguments),
@@ -84,26 +89,31 @@ pub enum Command {
     Runs(RunsArguments),
     /// Show a stored run.
     Show(ShowArguments),
+    /// Explain a finding: what it means, its cause, and what to do.
+    Explain {
+        /// Its number or name: F034, busy-processors (default: list all).
+        finding: Option<String>,
+    },
     /// Repeat a stored run on the same target.
     Rerun(RerunArguments),
-    /// Compare runs: which drive is faster in what, how sure that is, and where no difference shows.
+    /// Compare runs: which drive is faster in what, and how sure that is.
     Compare(CompareArguments),
-    /// Show one drive over all its runs: what got worse, since when, and how sure that is.
+    /// Show one drive over all its runs: what got worse, and since when.
     History(HistoryArguments),
-    /// Advise where data should lie, what a drive suits, and what to change on this machine.
-    #[command(after_help = advise::EXAMPLES)]
+    /// Advise where data should lie, and what to change on this machine.
+    #[command(after_help = ALL_OPTIONS, after_long_help = advise::EXAMPLES)]
     Advise(AdviseArguments),
     /// Write a run as an HTML page, its charts as SVG, or its figures as CSV.
     Report(ReportArguments),
     /// Show drives and runs as web pages, and measure from a browser.
     #[cfg(feature = "web")]
-    #[command(after_help = serve::EXAMPLES)]
+    #[command(after_help = ALL_OPTIONS, after_long_help = serve::EXAMPLES)]
     Serve(ServeArguments),
     /// Print stored runs as JSON.
     Export(ExportArguments),
     /// Import runs from JSON files, or results of fio (- is standard input).
     Import(ImportArguments),
-    /// Simulated drives: list, show, measure, mount, compare with published results.
+    /// Simulated drives: list, show, measure, mount, compare with results.
     #[command(subcommand)]
     Sim(SimCommand),
     /// Traces of applications: record, replay, convert, describe.
@@ -131,93 +141,105 @@ pub enum Command {
 #[derive(Debug, Clone, Default, Args)]
 pub struct StoreArguments {
     /// Store of runs, a file (default: in the user's data directory).
-    #[arg(long, value_name = "FILE", env = "DRIVESCOPE_STORE")]
+    #[arg(long, value_name = "FILE", env = "DRIVESCOPE_STORE", hide_short_help = true)]
     pub store: Option<String>,
 }
 
 /// How results are shown.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ShowOptions {
-    /// Print JSON instead of tables: one document per run, one after the other, on one line each unless at a terminal.
+    /// Print JSON instead of tables.
+    ///
+    /// One document per run, one after the other, on one line each unless at a terminal.
     #[arg(long)]
     pub json: bool,
     /// Also print the tool's overhead, and each round with its limiting factor.
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub verbose: bool,
     /// Print only the table of phybs (suite phybs).
-    #[arg(long, conflicts_with_all = ["json", "verbose"])]
+    #[arg(long, conflicts_with_all = ["json", "verbose"], hide_short_help = true)]
     pub table: bool,
 }
 
 /// Arguments of `run`.
 #[derive(Debug, Default, Args)]
 pub struct RunArguments {
-    /// Directories, files, block devices, or simulated drives (sim:MODEL).
+    /// Directories, files, devices, or simulated drives (sim:MODEL).
+    ///
+    /// A device may be named as drivescope list names it: sda.
     #[arg(value_name = "TARGET", required_unless_present = "clean")]
     pub targets: Vec<PathBuf>,
-    /// Suite: a name (drivescope suites lists them) or a TOML file.
+    /// Suite: a name, or a TOML file.
+    ///
+    /// drivescope suites lists the names.
     #[arg(long, value_name = "NAME", default_value = "quick")]
     pub suite: String,
-    /// Run only these tests, such as transfer,latency (drivescope tests lists them).
+    /// Run only these tests, such as transfer,latency.
+    ///
+    /// drivescope tests lists them.
     #[arg(long, value_name = "TEST", value_delimiter = ',')]
     pub test: Vec<String>,
     /// Run only these cells of transfer, such as rnd4k_q1t1.read,seq1m_q8t1.write.
-    #[arg(long, value_name = "CELL", value_delimiter = ',')]
+    #[arg(long, value_name = "CELL", value_delimiter = ',', hide_short_help = true)]
     pub cells: Vec<String>,
-    /// Size of the test file in a directory (default: the suite's, 512MiB in quick), or the part of a file or
-    /// device to use (default: all). 1G and 1GiB are 2^30 bytes, 1GB is 10^9.
+    /// Size of the test file, or the part of a device to use.
+    ///
+    /// In a directory the default is the suite's, 512MiB in quick; of a file or device, all is used. 1G and 1GiB are
+    /// 2^30 bytes, 1GB is 10^9.
     #[arg(long, allow_hyphen_values = true)]
     pub size: Option<Bytes>,
-    /// Measured time per round and cell: 500ms, 5s, 1min; without a unit, seconds (default: the suite's).
+    /// Measured time per round and cell: 500ms, 5s, 1min.
+    ///
+    /// Without a unit, seconds. The default is the suite's.
     #[arg(long, allow_hyphen_values = true)]
     pub time: Option<Secs>,
     /// Rounds per cell (default: the suite's, 6 in quick).
     #[arg(long, value_name = "N", value_parser = rounds, allow_hyphen_values = true)]
     pub rounds: Option<u32>,
     /// copy: a directory of your own to copy; it is only read (without --test, runs copy alone).
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub files: Option<PathBuf>,
     /// copy: copy from a directory on another drive (it gets a folder for the test's files), or from sim:MODEL (without
     /// --test, runs copy alone).
-    #[arg(long, value_name = "DIR", conflicts_with = "files")]
+    #[arg(long, value_name = "DIR", conflicts_with = "files", hide_short_help = true)]
     pub from: Option<PathBuf>,
     /// sql: databases (sqlite, postgres, mariadb; only on simulated drives: mssql), or the URL of a server whose files
     /// lie on the target: postgres://USER@HOST/DATABASE, mysql://…, mssql://… (password: DRIVESCOPE_DB_PASSWORD).
     /// Without --test, runs sql alone.
-    #[arg(long, value_name = "DATABASE", value_delimiter = ',')]
+    #[arg(long, value_name = "DATABASE", value_delimiter = ',', hide_short_help = true)]
     pub db: Vec<String>,
     /// sql: measure the statement in this file; ? is a parameter, %t the test's table (a: 1, 2, 3 …; b: 8,000 bytes).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub query: Option<PathBuf>,
     /// sql: parameters of that statement, a line an iteration, fields apart by tabs.
-    #[arg(long, value_name = "FILE", requires = "query")]
+    #[arg(long, value_name = "FILE", requires = "query", hide_short_help = true)]
     pub params: Option<PathBuf>,
     /// fill-files: leave the files for a later read-files; run --clean removes them.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub keep: bool,
     /// Set any option of a planned test, as in a suite file: latency.time=2s.
-    #[arg(long, value_name = "TEST.OPTION=VALUE")]
+    #[arg(long, value_name = "TEST.OPTION=VALUE", hide_short_help = true)]
     pub set: Vec<String>,
     /// Label of this run.
     #[arg(long)]
     pub label: Option<String>,
     /// Price of the drive, such as 105USD.
-    #[arg(long, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true, hide_short_help = true)]
     pub price: Option<Price>,
     /// I/O engine (default: the faster one for each cell, found by a trial of milliseconds).
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     pub engine: Option<EngineName>,
     /// Random seed: the same seed repeats the same requests.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed, hide_short_help = true)]
     pub seed: Option<u64>,
     /// Resume the last interrupted fill, verify (full mode) or steady of this device, or fill-files of this directory.
-    #[arg(long, conflicts_with_all = ["seed", "clean"])]
+    #[arg(long, conflicts_with_all = ["seed", "clean"], hide_short_help = true)]
     pub resume: bool,
     /// Remove what killed runs left in the targets (default: this directory) and exit; a dry run only lists it.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with = "json", hide_short_help = true)]
     pub clean: bool,
     /// Measure a directory in memory, although that says nothing of a drive.
-    #[arg(long, conflicts_with = "clean")]
+    #[arg(long, conflicts_with = "clean", hide_short_help = true)]
     pub force: bool,
     /// How block devices may be written.
     #[command(flatten)]
@@ -234,9 +256,11 @@ pub struct OutcomeArguments {
     #[arg(long)]
     pub dry_run: bool,
     /// Print only the result: no plan, no progress.
-    #[arg(long, short)]
+    #[arg(long, short, hide_short_help = true)]
     pub quiet: bool,
-    /// Take the whole terminal: tables, graphs of the running phase, findings, and keys to pause, skip and stop.
+    /// Take the whole terminal, with graphs and keys.
+    ///
+    /// Tables, graphs of the running phase, findings, and keys to pause, skip and stop.
     #[arg(long, conflicts_with_all = ["quiet", "dry_run"])]
     pub live: bool,
     /// Do not store the run.
@@ -389,9 +413,28 @@ fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("it must be a whole number between 0 and {}", u64::MAX))
 }
 
+/// Commands that the help of `-h` leaves out, so that it fits on a screen.
+const RARE_COMMANDS: [&str; 9] =
+    ["restore", "rerun", "export", "import", "trace", "tests", "schema", "completions", "man"];
+
+/// The command line; for `-h`, and without any word, with the commands that most need.
+fn command_line() -> ClapCommand {
+    let is_short = std::env::args_os().skip(1).all(|word| word == "-h");
+    let command = Arguments::command();
+    if !is_short {
+        return command;
+    }
+    let command = command
+        .disable_help_subcommand(true)
+        .after_help("--help shows all commands, and the exit codes.");
+    RARE_COMMANDS.iter().fold(command, |all, name| all.mut_subcommand(name, |one| one.hide(true)))
+}
+
 /// Parses the command line; help and mistakes are answered here.
 pub fn parse() -> Result<Arguments, ExitCode> {
-    Arguments::try_parse().map_err(|error| match error.kind() {
+    let matches = command_line().try_get_matches();
+    let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    parsed.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             output::print(&error.render().to_string());
             if output::was_lost() { Code::Usage.into() } else { Code::Ok.into() }
@@ -410,7 +453,6 @@ pub fn parse() -> Result<Arguments, ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -3,6 +3,7 @@
 mod advise;
 mod compare;
 mod completions;
+mod explain;
 mod export;
 mod history;
 mod import;
@@ -37,6 +38,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::List(arguments) => list::list(&arguments),
         Command::Runs(arguments) => runs::runs(&arguments),
         Command::Show(arguments) => show::show(&arguments),
+        Command::Explain { finding } => explain::explain(finding.as_deref()),
         Command::Compare(arguments) => compare::compare(&arguments, signals),
         Command::History(arguments) => history::history(&arguments),
         Command::Advise(arguments) => advise::advise(&arguments, signals),

@@ -10,6 +10,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 use drivescope_bench::suites;
 use drivescope_bench::workloads::WORKLOADS;
 use drivescope_drive::simulated::spec::{self, PREFIX};
+use drivescope_model::FindingId;
 use drivescope_store::{Filter, RunSummary, Store, StoreLocation};
 use std::ffi::OsStr;
 use std::io;
@@ -50,6 +51,7 @@ fn command() -> Command {
     let of_suites = |arg: Arg| arg.add(ArgValueCandidates::new(suite_names));
     let of_targets = |arg: Arg| arg.add(ArgValueCompleter::new(targets));
     let of_drives = |arg: Arg| arg.add(ArgValueCandidates::new(stored_drives));
+    let of_findings = |arg: Arg| arg.add(ArgValueCandidates::new(findings));
     let of_stored = |stored: Command| {
         stored
             .mut_subcommand("rm", |rm| rm.mut_arg("runs", of_runs))
@@ -73,6 +75,7 @@ fn command() -> Command {
         .mut_subcommand("run", |run| plan(run).mut_arg("targets", of_targets))
         .mut_subcommand("watch", |watch| watch.mut_arg("target", of_targets))
         .mut_subcommand("show", |show| show.mut_arg("run", of_runs))
+        .mut_subcommand("explain", |explain| explain.mut_arg("finding", of_findings))
         .mut_subcommand("rerun", |rerun| rerun.mut_arg("run", of_runs))
         .mut_subcommand("compare", of_compared)
         .mut_subcommand("report", of_compared)
@@ -100,6 +103,10 @@ fn suite_names() -> Vec<CompletionCandidate> {
 
 fn tests() -> Vec<CompletionCandidate> {
     WORKLOADS.map(|test| candidate(test.kind().name(), test.question())).into()
+}
+
+fn findings() -> Vec<CompletionCandidate> {
+    FindingId::ALL.iter().map(|id| candidate(id.spec().id, id.spec().name)).collect()
 }
 
 fn models() -> Vec<CompletionCandidate> {

@@ -1,4 +1,6 @@
-//! Writing to people and pipes. A reader that goes away early (`| head`) is no error.
+//! Writing to people and pipes. A reader that goes away early (`| head`) is not an error.
+
+mod ascii;
 
 use drivescope_model::shortened::shortened_path;
 use drivescope_report::{COLUMNS_MAX, Style, wrap};
@@ -43,7 +45,7 @@ pub fn release() {
     give_back();
     for text in texts {
         match text {
-            HeldText::Result(text) => print(&text),
+            HeldText::Result(text) => print_as_is(&text),
             HeldText::Message(text) => show(&text),
         }
     }
@@ -57,9 +59,19 @@ fn held() -> MutexGuard<'static, Option<Held>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes to standard output. A closed pipe is ignored, so that the run itself still ends properly; other errors are
-/// reported once and remembered for the exit code.
+/// Writes text for people to standard output, in ASCII if the locale is not UTF-8.
 pub fn print(text: &str) {
+    print_as_is(&shown(text));
+}
+
+/// `text` as the locale can show it.
+pub fn shown(text: &str) -> String {
+    ascii::shown(text)
+}
+
+/// Writes a document for programs, which is UTF-8 everywhere. A closed pipe is ignored, so that the run itself still
+/// ends properly; other errors are reported once and remembered for the exit code.
+pub fn print_as_is(text: &str) {
     if let Some(held) = &mut *held() {
         held.texts.push(HeldText::Result(text.to_string()));
         return;
@@ -111,7 +123,8 @@ fn print_json(json: &str) {
             _ => text.push(c),
         }
     }
-    print_line(&text);
+    text.push('\n');
+    print_as_is(&text);
 }
 
 /// A sentence on standard output, wrapped on a terminal.
@@ -135,8 +148,9 @@ pub fn note_under(message: &str, hang: usize) {
 
 /// Formatted text on standard error. A progress bar makes room for it.
 pub fn show(text: &str) {
+    let text = shown(text);
     if let Some(held) = &mut *held() {
-        held.texts.push(HeldText::Message(text.to_string()));
+        held.texts.push(HeldText::Message(text));
         return;
     }
     let write = || {
@@ -156,7 +170,7 @@ pub fn shares_with(bar: Option<ProgressBar>) {
 /// A question on standard error; the answer follows on the same line.
 pub fn ask(question: &str) {
     let mut error = std::io::stderr().lock();
-    let question = fitted(question, HANG, &error);
+    let question = shown(&fitted(question, HANG, &error));
     let _ = write!(error, "{question} ").and_then(|()| error.flush());
 }
 

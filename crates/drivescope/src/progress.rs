@@ -44,7 +44,7 @@ impl RestoreBar {
         let bar = ProgressBar::with_draw_target(Some(STEPS), target);
         let template = "{prefix:11} {bar:10} {percent:>3} %  {eta} left";
         let style = ProgressStyle::with_template(template).expect("a constant template is valid");
-        bar.set_style(style.progress_chars("━╸ "));
+        bar.set_style(style.progress_chars(&output::shown("━╸ ")));
         output::shares_with(Some(bar.clone()));
         Self(bar)
     }
@@ -92,7 +92,8 @@ impl Bar {
 
     fn hear(&mut self, event: Event) {
         self.state.hear(event);
-        self.bar.set_message(self.state.run.text(&self.state.line()));
+        let text = self.state.run.text(&self.state.line());
+        self.bar.set_message(output::shown(&text));
     }
 
     fn clear(&self) {

@@ -19,11 +19,28 @@ pub fn read_runs(path: &Path) -> Result<Vec<Run>, Failure> {
 }
 
 /// `-`, names with a `/`, and names that end in `.json` or `.txt` are files; others are in the store.
+pub fn is_file(name: &str) -> bool {
+    name == "-" || name.contains('/') || name.ends_with(".json") || name.ends_with(".txt")
+}
+
+/// The only run of that name. Errors: a file holds several.
+pub fn named_run(name: &str, store: Option<&str>) -> Result<Run, Failure> {
+    let mut runs = named_runs(&[name.to_string()], store)?;
+    match (runs.pop(), runs.len()) {
+        (Some(run), 0) => Ok(run),
+        (_, more) => Err(Failure::usage(format!(
+            "{name} holds {} runs; drivescope import stores them, drivescope runs lists them",
+            if more == 0 { 0 } else { more + 1 }
+        ))),
+    }
+}
+
+/// In the order of their names, see [`is_file`].
 pub fn named_runs(names: &[String], store: Option<&str>) -> Result<Vec<Run>, Failure> {
     let mut opened = None;
     let mut runs = Vec::new();
     for name in names {
-        if name == "-" || name.contains('/') || name.ends_with(".json") || name.ends_with(".txt") {
+        if is_file(name) {
             runs.extend(read_runs(Path::new(name))?);
             continue;
         }
@@ -86,7 +103,7 @@ fn is_of_drive(run: &Run, name: &str) -> bool {
 /// By id, `last`, label, or drive: the newest run counts.
 fn stored_run(store: &Store, name: &str) -> Result<Run, Failure> {
     let by_id = match store.get(name) {
-        Err(error) if error.fault == StoreFault::NoRun => error,
+        Err(error) if error.fault == StoreFault::NoRun && !name.trim().is_empty() => error,
         found => return Ok(found?),
     };
     let newest = |filter: Filter| -> Result<Option<Run>, Failure> {

@@ -204,8 +204,8 @@ pub const QUANTITIES: &[Quantity] = &[
     more(
         "score",
         "1",
-        "100 × the geometric mean over the traces of a set of think_s / run_s: 100 would be a drive that no program \
-         ever waits for",
+        "100 × the geometric mean over the traces of a set of think_s / run_s: at 100, programs never wait for the \
+         drive",
     ),
     less(
         "range_ratio",

@@ -63,9 +63,10 @@ says what else is on that path.
     for id in FindingId::ALL {
         let spec = id.spec();
         out.push_str(&format!(
-            "\n## {} {}\n\n*{}.* Raised when {}.\n\n**Cause.** {}\n\n**Remedy.** {}\n",
+            "\n## {} {}\n\n**{}.**\n\n*{}.* Raised when {}.\n\n**Cause.** {}\n\n**Remedy.** {}\n",
             spec.id,
             spec.name,
+            capitalized(spec.means),
             capitalized(spec.severity.name()),
             spec.rule,
             spec.cause,
@@ -199,6 +200,8 @@ mod tests {
         let to = page.find("## F014").unwrap();
         insta::assert_snapshot!(&page[from..to], @r"
         ## F013 few-rounds
+
+        **Too few rounds to know the spread; use --rounds 3 or more.**
 
         *Warning.* Raised when fewer than three rounds were run, unless a built-in suite repeats a tool that runs fewer.
 

@@ -15,6 +15,7 @@ pub(crate) use capacity::{found_missing, remedy as capacity_remedy};
 use drivescope_model::document::{Limiter, PhaseRecord, Rule, Verdict};
 use drivescope_model::drive::DriveKind;
 use drivescope_model::{FindingId, Metric, Run};
+pub(crate) use reasons::lacking_test;
 use reasons::{capped, decided, faulty, no_drive, undecided, unproven};
 
 /// One verdict per use, in the order of [`USE_CASES`]. A use has the least of its rules' points, capped by how the

@@ -9,16 +9,19 @@ use std::str::FromStr;
 /// How block devices may be written; not at all if nothing is given.
 #[derive(Debug, Clone, Default, Args)]
 pub struct RawArguments {
-    /// Allow writes that preserve contents: same-bytes or restore (restore:SERIAL for a device with contents).
-    /// surface then also writes; with restore, so does transfer. destroy erases the device after asking for its
+    /// Allow writes that keep contents: same-bytes, restore.
+    ///
+    /// restore:SERIAL is for a device with contents. surface then also writes; with restore, so does transfer. destroy erases the device after asking for its
     /// serial number at the terminal.
     #[arg(long, value_name = "LEVEL", conflicts_with = "destroy")]
     pub write: Option<WriteName>,
-    /// Erase the device with this serial number (MODEL:BYTES if it has none).
+    /// Erase the device with this serial number.
+    ///
+    /// MODEL:BYTES if it has none.
     #[arg(long, value_name = "SERIAL", value_parser = NonEmptyStringValueParser::new())]
     pub destroy: Vec<String>,
     /// A damaged restore journal that does not tell its drive, and cannot be of these targets.
-    #[arg(long, value_name = "JOURNAL")]
+    #[arg(long, value_name = "JOURNAL", hide_short_help = true)]
     pub not_of: Vec<PathBuf>,
 }
 

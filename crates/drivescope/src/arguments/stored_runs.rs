@@ -8,13 +8,15 @@ use std::path::PathBuf;
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArguments {
-    /// Two or more runs; the others are held against the first. The first digits of an id, `last`, a label or a
-    /// drive (the newest run), a JSON file (whatever contains a / or ends in .json), or a simulated drive (sim:MODEL),
+    /// Two or more runs; the others are held against the first.
+    ///
+    /// The first digits of an id, `last`, a label or a drive (the newest run), a JSON file (whatever contains a / or ends in .json), or a simulated drive (sim:MODEL),
     /// which is measured on the spot as the first run was.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
-    /// Interleave rounds of two targets, or one with two settings, until the difference shows or the time is
-    /// over: directories (in a folder of their own), files, block devices (read only) or simulated drives.
+    /// Measure two targets, or one with two settings, by turns.
+    ///
+    /// Rounds are interleaved until the difference shows or the time is over: directories (in a folder of their own), files, block devices (read only) or simulated drives.
     #[arg(long, conflicts_with_all = ["all", "force"])]
     pub ab: bool,
     /// The difference that makes none in practice, in percent.
@@ -41,31 +43,55 @@ pub struct CompareArguments {
 #[derive(Debug, Args)]
 pub struct InterleavedArguments {
     /// With --ab: a setting of the first, as in run --set, or engine=threads (may be repeated).
-    #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab")]
+    #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab", hide_short_help = true)]
     pub set_a: Vec<String>,
     /// With --ab: a setting of the second.
-    #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab")]
+    #[arg(long, value_name = "TEST.OPTION=VALUE", requires = "ab", hide_short_help = true)]
     pub set_b: Vec<String>,
     /// With --ab: the suite, of which a round is measured at a time.
-    #[arg(long, value_name = "NAME", default_value = "first", requires = "ab")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "first",
+        requires = "ab",
+        hide_short_help = true
+    )]
     pub suite: String,
     /// With --ab: only these tests of the suite.
-    #[arg(long, value_name = "TEST", value_delimiter = ',', requires = "ab")]
+    #[arg(
+        long,
+        value_name = "TEST",
+        value_delimiter = ',',
+        requires = "ab",
+        hide_short_help = true
+    )]
     pub test: Vec<String>,
     /// With --ab: only these cells of transfer.
-    #[arg(long, value_name = "CELL", value_delimiter = ',', requires = "ab")]
+    #[arg(
+        long,
+        value_name = "CELL",
+        value_delimiter = ',',
+        requires = "ab",
+        hide_short_help = true
+    )]
     pub cells: Vec<String>,
     /// With --ab: size of the test file, or the part of a file or device to use.
-    #[arg(long, requires = "ab")]
+    #[arg(long, requires = "ab", hide_short_help = true)]
     pub size: Option<Bytes>,
     /// With --ab: measured time per round and cell.
-    #[arg(long, requires = "ab")]
+    #[arg(long, requires = "ab", hide_short_help = true)]
     pub time: Option<Secs>,
     /// With --ab: begin no further round after this time.
-    #[arg(long, value_name = "TIME", default_value = "5min", requires = "ab")]
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "5min",
+        requires = "ab",
+        hide_short_help = true
+    )]
     pub max_time: Secs,
     /// With --ab: go on until intervals are no wider than this to each side, in percent.
-    #[arg(long, value_name = "PERCENT", value_parser = parse_band, requires = "ab")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_band, requires = "ab", hide_short_help = true)]
     pub width: Option<f64>,
 }
 
@@ -145,7 +171,7 @@ pub struct HistoryArguments {
 /// Arguments of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArguments {
-    /// First digits of runs' ids, or `last` (default: all runs).
+    /// First digits of runs' ids, `last`, labels or drives (the newest run), or JSON files (default: all runs).
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
     /// Without serial numbers, the machine's name, paths, labels and notes.
@@ -185,7 +211,7 @@ pub struct RunsArguments {
 pub enum RunsCommand {
     /// Remove runs from the store.
     Rm {
-        /// First digits of runs' ids, or `last`.
+        /// First digits of runs' ids, `last`, labels or drives (the newest run), or JSON files with the runs to remove.
         #[arg(value_name = "RUN", required = true)]
         runs: Vec<String>,
         /// Do not ask.
@@ -197,7 +223,7 @@ pub enum RunsCommand {
     },
     /// Note something about a run; an empty text removes the note.
     Note {
-        /// The first digits of a run's id, or `last`.
+        /// The first digits of a run's id, `last`, a label or a drive (the newest run), or a JSON file.
         run: String,
         /// What to note.
         text: String,
@@ -230,7 +256,7 @@ pub struct RunsListArguments {
 /// Arguments of `show`.
 #[derive(Debug, Args)]
 pub struct ShowArguments {
-    /// The first digits of a run's id, or `last`.
+    /// The first digits of a run's id, `last`, a label or a drive (the newest run), or a JSON file.
     pub run: String,
     /// Print Markdown: the answer, verdicts, findings and every metric.
     #[arg(long, conflicts_with_all = ["json", "verbose", "table"])]
@@ -249,7 +275,7 @@ pub struct ShowArguments {
 /// Arguments of `rerun`.
 #[derive(Debug, Args)]
 pub struct RerunArguments {
-    /// The first digits of a run's id, or `last`.
+    /// The first digits of a run's id, `last`, a label or a drive (the newest run), or a JSON file.
     pub run: String,
     /// How block devices may be written. The permission of the earlier run does not count.
     #[command(flatten)]

@@ -1,6 +1,6 @@
 //! Arguments of `trace`.
 
-use super::{EngineName, OutcomeArguments, RawArguments};
+use super::{ALL_OPTIONS, EngineName, OutcomeArguments, RawArguments};
 use clap::{Args, Subcommand, ValueEnum};
 use drivescope_model::options::{ReplayTiming, TraceFit};
 use drivescope_model::units::{Bytes, Secs};
@@ -37,14 +37,14 @@ pub enum TraceCommand {
     /// The kernel's tracepoints of block requests tell each request when it is issued to the drive and when it
     /// completes. Nothing is written but the trace file, which holds no names of files and no data, and settings of an
     /// instance of tracefs that is removed at the end.
-    #[command(after_help = RECORD_EXAMPLES)]
+    #[command(after_help = ALL_OPTIONS, after_long_help = RECORD_EXAMPLES)]
     Record(RecordArguments),
     /// Replay a trace on a directory, file, block device or simulated drive.
     ///
     /// In a directory, requests go to a file of its own. Existing files and devices are only read, and the writes of
     /// the trace left out, unless --destroy allows everything on the device to be lost. The result is a run like any
     /// other, with one test, apps.
-    #[command(after_help = REPLAY_EXAMPLES)]
+    #[command(after_help = ALL_OPTIONS, after_long_help = REPLAY_EXAMPLES)]
     Replay(Box<ReplayArguments>),
     /// Convert a trace: from what other tools write to a trace file, or to an iolog that fio replays.
     ///
@@ -138,48 +138,53 @@ pub struct RecordArguments {
 pub struct ReplayArguments {
     /// The trace, of any form that `trace convert` reads.
     pub trace: PathBuf,
-    /// Directories, files, block devices, or simulated drives (sim:MODEL).
+    /// Directories, files, devices, or simulated drives (sim:MODEL).
     #[arg(value_name = "TARGET", required = true)]
     pub targets: Vec<PathBuf>,
-    /// When requests are sent (default: dependent where the trace knows completions, else deadlines).
+    /// When requests are sent.
+    ///
+    /// By default dependent where the trace knows completions, else deadlines.
     #[arg(long, value_enum, default_value = "auto", hide_default_value = true)]
     pub timing: TimingName,
     /// Send each request as soon as the drive takes it.
     #[arg(long, conflicts_with = "timing")]
     pub as_fast_as_possible: bool,
     /// Cut longer times with nothing in flight to this; 0 cuts all (default: kept).
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", hide_short_help = true)]
     pub think_max: Option<Secs>,
     /// Requests in flight at most (default: 64; as fast as possible, 1).
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub depth: Option<u32>,
     /// Where a trace reaches beyond the target: pack its used parts, or refuse it.
-    #[arg(long, value_enum, default_value = "pack")]
+    #[arg(long, value_enum, default_value = "pack", hide_short_help = true)]
     pub fit: FitName,
     /// Of a file that names several devices, the one whose requests are replayed.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub device: Option<String>,
-    /// Also show how long the trace takes on this simulated drive (drivescope sim list).
+    /// Also show the time on this simulated drive.
+    ///
+    /// drivescope sim list shows the models.
     #[arg(long, value_name = "MODEL")]
     pub predict: Option<String>,
-    /// Size of the file in a directory (default: what the trace needs, 4 GiB at most), or the part of a file or device
-    /// to use.
-    #[arg(long, allow_hyphen_values = true)]
+    /// Size of the test file, or the part of a device to use.
+    ///
+    /// In a directory the default is what the trace needs, 4 GiB at most.
+    #[arg(long, allow_hyphen_values = true, hide_short_help = true)]
     pub size: Option<Bytes>,
     /// Rounds.
-    #[arg(long, value_name = "N", value_parser = super::rounds, default_value = "1")]
+    #[arg(long, value_name = "N", value_parser = super::rounds, default_value = "1", hide_short_help = true)]
     pub rounds: u32,
     /// Label of this run.
     #[arg(long)]
     pub label: Option<String>,
     /// I/O engine (default: io_uring where it works; one request at a time needs none).
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     pub engine: Option<EngineName>,
     /// Random seed of written data.
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = super::seed)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = super::seed, hide_short_help = true)]
     pub seed: Option<u64>,
     /// Replay in a directory in memory, although that says nothing of a drive.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub force: bool,
     /// How block devices may be written.
     #[command(flatten)]

@@ -21,7 +21,7 @@ pub struct WatchArguments {
     /// A directory, a file, a block device, or a simulated drive (sim:MODEL).
     pub target: PathBuf,
     /// Bytes per read.
-    #[arg(long, default_value = "4KiB", value_parser = block_size, allow_hyphen_values = true)]
+    #[arg(long, default_value = "4KiB", value_parser = block_size, allow_hyphen_values = true, hide_short_help = true)]
     pub block_size: Bytes,
     /// Time from one read to the next, such as 1s (default: back to back).
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
@@ -37,7 +37,7 @@ pub struct WatchArguments {
     #[arg(long, allow_hyphen_values = true)]
     pub size: Option<Bytes>,
     /// Watch a directory in memory, although that says nothing of a drive.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub force: bool,
     /// Print JSON: one object per line (NDJSON), the summary last.
     #[arg(long)]

@@ -3,10 +3,10 @@
 use crate::arguments::RerunArguments;
 use crate::exit::{Code, Failure};
 use crate::output;
+use crate::run_files::named_run;
 use crate::run_steps::write_permission::WritePermission;
 use crate::run_steps::{PlannedRun, carry_out, leftovers, targets};
 use crate::signals::RunSignals;
-use crate::store_access::open_existing;
 use drivescope_bench::plan::overrides::Overrides;
 use drivescope_bench::{planner, suites};
 use drivescope_model::plan::{Engine, Plan, WriteLevel};
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// Makes the plan anew, since the target may have changed, and carries it out.
 pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Failure> {
     let outcome = arguments.outcome;
-    let earlier = open_existing(outcome.store.store.as_deref())?.get(&arguments.run)?;
+    let earlier = named_run(&arguments.run, outcome.store.store.as_deref())?;
     let Plan { suite, seed, engine, own_bytes, .. } = earlier.plan;
     // What was imported may have come from anywhere.
     let mut suite = suites::adapt(suite, &Overrides::default())?;

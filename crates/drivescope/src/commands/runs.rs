@@ -3,11 +3,13 @@
 use crate::arguments::{RunsArguments, RunsCommand, RunsListArguments};
 use crate::exit::{Code, Failure};
 use crate::output;
+use crate::run_files::{is_file, named_runs};
 use crate::store_access::open_existing;
+use drivescope_model::Run;
 use drivescope_model::document::TestStatus;
 use drivescope_report::clean;
 use drivescope_report::text::{self, RunRow};
-use drivescope_store::{Filter, RunSummary};
+use drivescope_store::{Filter, RunSummary, Store, StoreFault};
 use std::io::IsTerminal;
 
 /// Default number of rows.
@@ -22,13 +24,22 @@ pub fn runs(arguments: &RunsArguments) -> Result<Code, Failure> {
 }
 
 /// Removes all of the runs, or none if one is missing or the user declines.
-fn remove(names: &[String], is_sure: bool, store: Option<&str>) -> Result<Code, Failure> {
-    let mut store = open_existing(store)?;
+fn remove(names: &[String], is_sure: bool, store_name: Option<&str>) -> Result<Code, Failure> {
+    let mut store = open_existing(store_name)?;
     let mut ids = Vec::new();
     for name in names {
-        let id = store.whole_id(name)?;
-        if !ids.contains(&id) {
-            ids.push(id);
+        let named = ids_of(name, &store, store_name)?;
+        if is_sure && named.is_guess {
+            let id = named.ids.join(", ");
+            let why = format!(
+                "'{name}' is a part of the drive's name of run {id}; --yes takes ids, labels and files"
+            );
+            return Err(Failure::usage(why));
+        }
+        for id in named.ids {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
         }
     }
     let listed = ids.join(", ");
@@ -48,11 +59,35 @@ fn remove(names: &[String], is_sure: bool, store: Option<&str>) -> Result<Code, 
     Ok(Code::Ok)
 }
 
-fn note(name: &str, text: &str, store: Option<&str>) -> Result<Code, Failure> {
-    let mut store = open_existing(store)?;
-    let mut run = store.get(name)?;
-    run.note = Some(text.trim().to_string()).filter(|text| !text.is_empty());
-    store.save(&run)?;
+struct Named {
+    ids: Vec<String>,
+    /// The name is only a part of a drive's: a mistyped id may be that, too.
+    is_guess: bool,
+}
+
+/// The stored runs of that name. A run whose document is damaged still has its id.
+fn ids_of(name: &str, store: &Store, store_name: Option<&str>) -> Result<Named, Failure> {
+    match store.whole_id(name) {
+        Err(error) if error.fault == StoreFault::NoRun => {
+            let runs = named_runs(&[name.to_string()], store_name)?;
+            let has_label = |run: &Run| {
+                run.label.as_ref().is_some_and(|it| it.to_lowercase() == name.to_lowercase())
+            };
+            let is_guess = !is_file(name) && !runs.iter().all(has_label);
+            let ids = runs.iter().map(|run| store.whole_id(&run.id)).collect::<Result<_, _>>()?;
+            Ok(Named { ids, is_guess })
+        }
+        found => Ok(Named { ids: vec![found?], is_guess: false }),
+    }
+}
+
+fn note(name: &str, text: &str, store_name: Option<&str>) -> Result<Code, Failure> {
+    let mut store = open_existing(store_name)?;
+    let note = Some(text.trim().to_string()).filter(|text| !text.is_empty());
+    for id in ids_of(name, &store, store_name)?.ids {
+        let run = Run { note: note.clone(), ..store.get(&id)? };
+        store.save(&run)?;
+    }
     Ok(Code::Ok)
 }
 

@@ -5,6 +5,6 @@ use crate::output;
 use drivescope_model::schema;
 
 pub fn schema() -> Result<Code, Failure> {
-    output::print(&schema::run_schema_text());
+    output::print_as_is(&schema::run_schema_text());
     Ok(Code::Ok)
 }

@@ -351,9 +351,8 @@ fn no_valid_figure(run: &Run) -> Option<String> {
     if run.status != TestStatus::Done || has_problem(run) || metrics().any(|it| it.valid) {
         return None;
     }
-    let id = metrics().next()?.invalid_because.first();
-    let cause = run.findings.iter().find(|finding| Some(&finding.id) == id);
-    let words =
-        cause.map(|Finding { id, evidence, remedy, .. }| format!(": {evidence} ({id}). {remedy}"));
+    // The finding above, or in the document, has evidence and remedy.
+    let cause = metrics().next()?.invalid_because.first();
+    let words = cause.map(|id| format!(": {} ({id})", id.spec().in_short()));
     Some(format!("no valid figure{}", words.unwrap_or_default()))
 }

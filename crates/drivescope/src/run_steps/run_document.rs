@@ -3,8 +3,8 @@
 use super::save::{RunSaver, SaveOutcome};
 use drivescope_bench::session::Session;
 use drivescope_drive::gate::Rechecks;
-use drivescope_model::document::{GateCheck, Run, TestResult, TestStatus};
-use drivescope_model::findings::Finding;
+use drivescope_model::document::{GateCheck, PhaseRecord, Run, TestResult, TestStatus};
+use drivescope_model::findings::{Finding, FindingId, Severity};
 use drivescope_model::gate::{Check, GateRecord, Outcome};
 use drivescope_report::verdict;
 use drivescope_store::Store;
@@ -65,6 +65,7 @@ impl<'s> RunDocument<'s> {
 
     /// The whole document with its verdict, and where it is stored.
     pub fn conclude(mut self) -> (Run, SaveOutcome) {
+        soften_rare(&mut self.run);
         self.run.verdict = verdict::judge(&self.run);
         let kept = self.saver.conclude(&self.run);
         (self.run, kept)
@@ -77,6 +78,31 @@ fn add(run: &mut Run, result: TestResult, early: &[Finding]) {
     run.status = overall(&run.tests);
     let of_tests = run.tests.iter().flat_map(|test| test.findings.iter().cloned());
     run.findings = early.iter().cloned().chain(of_tests).fold(Vec::new(), merge);
+}
+
+/// Share of the measured time: what disturbed less moves no median.
+const RARE_SHARE: f64 = 0.02;
+
+/// Other programs at work for hardly any of the time qualify no figure: that is a note.
+fn soften_rare(run: &mut Run) {
+    let phases: Vec<&PhaseRecord> = run.tests.iter().flat_map(|test| &test.phases).collect();
+    let all_s: f64 = phases.iter().map(|phase| phase.elapsed_s).sum();
+    // An observation is of one round: `seq1m_q8t1.read: …`.
+    let round_s = |observation: &String| {
+        let (cell, _) = observation.split_once(": ")?;
+        let rounds = phases.iter().filter(|phase| phase.cell == cell);
+        let (sum_s, count) = rounds.fold((0.0, 0), |(sum, n), it| (sum + it.elapsed_s, n + 1));
+        (count > 0).then(|| sum_s / f64::from(count))
+    };
+    for finding in &mut run.findings {
+        let evidence = std::slice::from_ref(&finding.evidence);
+        let seen = if finding.observations.is_empty() { evidence } else { &finding.observations };
+        let seen_s: Option<f64> = seen.iter().map(round_s).sum();
+        let is_disturbance = [FindingId::OtherIo, FindingId::BusyProcessors].contains(&finding.id);
+        if is_disturbance && seen_s.is_some_and(|seen_s| seen_s <= RARE_SHARE * all_s) {
+            finding.severity = Severity::Note;
+        }
+    }
 }
 
 /// Equal findings of several tests become one finding of the run.
@@ -129,4 +155,34 @@ fn looks(made: &Rechecks) -> GateCheck {
         last.as_secs_f64()
     );
     GateCheck { check: "looks".to_string(), passed: !refused, evidence }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disturbance_of_a_hundredth_of_the_time_is_a_note() {
+        let text = include_str!("../../../../docs/examples/run.json");
+        let mut run: Run = serde_json::from_str(text).unwrap();
+        let phase = run.tests[0].phases[0].clone();
+        let of =
+            |cell: &str, elapsed_s| PhaseRecord { cell: cell.into(), elapsed_s, ..phase.clone() };
+        run.tests.truncate(1);
+        run.tests[0].phases = vec![of("b", 10.0), of("c", 900.0)];
+        run.tests[0].phases.extend((0..9).map(|_| of("a", 10.0)));
+        let mut severity = |id, seen: &[&str]| {
+            let all = seen.iter().map(|seen| Finding::new(id, *seen).about("transfer.a"));
+            run.findings = all.fold(Vec::new(), merge);
+            soften_rare(&mut run);
+            run.findings[0].severity
+        };
+        let busy = FindingId::BusyProcessors;
+        assert_eq!(severity(busy, &["a: CPU busy for 93 %"]), Severity::Note);
+        assert_eq!(severity(busy, &["a: 93 %", "b: 40 %"]), Severity::Note);
+        assert_eq!(severity(busy, &["a: 93 %", "a: 94 %", "b: 40 %"]), Severity::Warning);
+        assert_eq!(severity(busy, &["c: 93 %"]), Severity::Warning, "one round, but a long one");
+        assert_eq!(severity(FindingId::OtherIo, &["md0 is rebuilt"]), Severity::Warning);
+        assert_eq!(severity(FindingId::Stall, &["a: 1.2 s"]), Severity::Warning);
+    }
 }

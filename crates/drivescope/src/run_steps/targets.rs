@@ -15,6 +15,8 @@ use drivescope_machine::graph::BlockGraph;
 use drivescope_model::plan::Engine;
 use drivescope_model::target::TargetKind;
 use drivescope_report::clean;
+use std::fs::Metadata;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// All targets, without duplicates. Written ones must not share bytes either.
@@ -27,6 +29,8 @@ pub fn find(
     let are_written = permission.is_some();
     let mut targets: Vec<Target> = Vec::new();
     for path in paths {
+        let device = device_named(path);
+        let path = device.as_ref().unwrap_or(path);
         let target = Target::find(path, &roots).map_err(|error| no_target(path, error))?;
         if targets.iter().any(|known| known.is_same_as(&target)) {
             let message = format!("{} is given twice; name each target once", path.display());
@@ -47,6 +51,15 @@ pub fn find(
         targets.iter().try_for_each(|target| permission.check_target(target))?;
     }
     Ok(targets)
+}
+
+/// `/dev/vda` for `vda`, as `drivescope list` names it, unless the current directory has something of that name.
+fn device_named(path: &Path) -> Option<PathBuf> {
+    let is_name = path.components().count() == 1 && path.file_name() == Some(path.as_os_str());
+    let device = Path::new("/dev").join(path);
+    let is_device = |meta: Metadata| meta.file_type().is_block_device();
+    (is_name && device.metadata().is_ok_and(is_device) && path.symlink_metadata().is_err())
+        .then_some(device)
 }
 
 /// One target that is read.
@@ -162,5 +175,27 @@ pub fn source(path: Option<&Path>) -> Result<Option<String>, Failure> {
         None => Err(Failure::usage(format!(
             "cannot copy from {shown}: its name is not UTF-8; use a link to it"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_bare_names_of_block_devices_stand_for_them() {
+        for name in ["null", "./vda", "/dev/vda", "dev/vda", "..", ".", "", "no such device", "src"]
+        {
+            assert_eq!(device_named(Path::new(name)), None, "{name}");
+        }
+        let disks = std::fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
+        let nodes = disks.map(|disk| disk.file_name()).filter(|name| {
+            let meta = Path::new("/dev").join(name).metadata();
+            meta.is_ok_and(|meta| meta.file_type().is_block_device())
+        });
+        for name in nodes {
+            let device = device_named(Path::new(&name));
+            assert_eq!(device, Some(Path::new("/dev").join(&name)));
+        }
     }
 }

@@ -2,8 +2,11 @@
 
 use crate::terminal::clean;
 use drivescope_model::Run;
+use drivescope_model::drive::Drive;
 
-const HEAD: &str = "run,drive,test,metric,value,low,high,unit,rounds,valid";
+/// What is the same in all lines of a run comes last.
+const HEAD: &str = "run,drive,test,metric,value,low,high,unit,rounds,valid,\
+                    label,model,serial,capacity_bytes,price,currency,suite,seed,simulated,started_at";
 
 /// Every metric of every test, with its interval and rounds (separated by blanks).
 pub fn metrics_csv(runs: &[Run]) -> String {
@@ -14,6 +17,7 @@ pub fn metrics_csv(runs: &[Run]) -> String {
 fn lines(run: &Run) -> String {
     let drive =
         run.drive.as_ref().and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path);
+    let about_run = about_run(run);
     let mut out = String::new();
     for result in &run.tests {
         for metric in &result.metrics {
@@ -31,10 +35,30 @@ fn lines(run: &Run) -> String {
                 metric.valid.to_string(),
             ];
             out += &fields.map(|field| quoted(&field)).join(",");
-            out += "\r\n";
+            out += &format!(",{about_run}\r\n");
         }
     }
     out
+}
+
+/// Unknown fields are empty.
+fn about_run(run: &Run) -> String {
+    let drive = run.drive.as_ref();
+    let of_drive = |field: fn(&Drive) -> Option<&String>| drive.and_then(field).cloned();
+    let price = run.price.as_ref();
+    let fields = [
+        run.label.clone(),
+        of_drive(|drive| drive.model.as_ref()),
+        of_drive(|drive| drive.serial.as_ref()),
+        drive.map(|drive| drive.capacity_bytes.to_string()),
+        price.map(|price| price.amount.to_string()),
+        price.map(|price| price.currency.clone()),
+        Some(run.plan.suite.name.clone()),
+        Some(run.plan.seed.to_string()),
+        Some(run.simulated.to_string()),
+        Some(run.started_at.clone()),
+    ];
+    fields.map(|field| quoted(field.unwrap_or_default().trim())).join(",")
 }
 
 /// Quotes a field where needed and removes control characters. A text that a spreadsheet would take for a formula
@@ -54,6 +78,34 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::hard_disk;
+    use drivescope_model::units::Price;
+
+    #[test]
+    fn every_line_carries_run_and_drive() {
+        let price = Some(Price { amount: 104.5, currency: "EUR".to_string() });
+        let mut run = Run { label: Some("old, left".to_string()), price, ..hard_disk() };
+        run.plan.seed = u64::MAX;
+        let table = metrics_csv(&[run.clone()]);
+        let columns = HEAD.split(',').count();
+        assert!(
+            table.lines().all(|line| line.replace("old, left", "").split(',').count() == columns),
+            "{table}"
+        );
+        let drive = run.drive.take().unwrap();
+        let about = format!(
+            ",\"old, left\",{},{},{},104.5,EUR,quick,{},false,{}",
+            drive.model.unwrap(),
+            drive.serial.unwrap(),
+            drive.capacity_bytes,
+            u64::MAX,
+            run.started_at
+        );
+        assert!(table.lines().skip(1).all(|line| line.ends_with(&about)), "{about}\n{table}");
+        (run.price, run.label) = (None, None);
+        let bare = metrics_csv(&[run]);
+        assert!(bare.lines().nth(1).unwrap().contains(",true,,,,,,,quick,"), "{bare}");
+    }
 
     #[test]
     fn fields_are_quoted_and_formulas_disarmed() {

@@ -16,8 +16,12 @@ const SCHEMA: &str = "
         optional binary label (UTF8);
         required binary suite (UTF8);
         required binary target (UTF8);
-        optional binary drive (UTF8);
+        optional binary model (UTF8);
+        optional binary serial (UTF8);
         optional int64 capacity_bytes;
+        optional double price;
+        optional binary currency (UTF8);
+        required int64 seed (INTEGER(64,false));
         required boolean simulated;
         required binary test (UTF8);
         required binary metric (UTF8);
@@ -69,14 +73,23 @@ fn write(rows: &[MetricRow], starts: Vec<i64>) -> Result<Vec<u8>> {
     let flag = |of: fn(&MetricRow) -> bool| rows.iter().map(of).collect::<Vec<bool>>();
     let label = |row: &MetricRow| row.run.label.as_deref().map(ByteArray::from);
     let model = |row: &MetricRow| row.run.drive.as_ref()?.model.as_deref().map(ByteArray::from);
+    let serial = |row: &MetricRow| row.run.drive.as_ref()?.serial.as_deref().map(ByteArray::from);
     let capacity = |row: &MetricRow| Some(row.run.drive.as_ref()?.capacity_bytes as i64);
+    let price = |row: &MetricRow| Some(row.run.price.as_ref()?.amount);
+    let currency = |row: &MetricRow| Some(row.run.price.as_ref()?.currency.as_str().into());
+    // The bits of an unsigned number, as the schema says.
+    let seeds: Vec<i64> = rows.iter().map(|row| row.run.plan.seed.cast_signed()).collect();
     column::<ByteArrayType>(&mut group, &text(|row| &row.run.id), None)?;
     column::<Int64Type>(&mut group, &starts, None)?;
     optional::<ByteArrayType>(&mut group, rows.iter().map(label))?;
     column::<ByteArrayType>(&mut group, &text(|row| &row.run.plan.suite.name), None)?;
     column::<ByteArrayType>(&mut group, &text(|row| &row.run.target.path), None)?;
     optional::<ByteArrayType>(&mut group, rows.iter().map(model))?;
+    optional::<ByteArrayType>(&mut group, rows.iter().map(serial))?;
     optional::<Int64Type>(&mut group, rows.iter().map(capacity))?;
+    optional::<DoubleType>(&mut group, rows.iter().map(price))?;
+    optional::<ByteArrayType>(&mut group, rows.iter().map(currency))?;
+    column::<Int64Type>(&mut group, &seeds, None)?;
     column::<BoolType>(&mut group, &flag(|row| row.run.simulated), None)?;
     column::<ByteArrayType>(&mut group, &text(|row| row.result.test.name()), None)?;
     column::<ByteArrayType>(&mut group, &text(|row| &row.metric.key), None)?;
@@ -134,6 +147,7 @@ fn rounds(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, rows: &[MetricRow])
 mod tests {
     use super::*;
     use crate::testing::{hard_disk, nvme};
+    use drivescope_model::units::Price;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
 
@@ -141,6 +155,8 @@ mod tests {
     fn written_table_is_read_back_unchanged() {
         let mut runs = [hard_disk(), nvme()];
         runs[0].label = Some("größer".to_string());
+        runs[0].price = Some(Price { amount: 104.5, currency: "EUR".to_string() });
+        runs[0].plan.seed = u64::MAX;
         runs[1].drive = None;
         runs[1].tests[0].metrics[0].rounds.clear();
         let file = metrics_parquet(&runs).unwrap();
@@ -152,10 +168,16 @@ mod tests {
             assert_eq!(found.get_string(0).unwrap(), &row.run.id);
             assert_eq!(found.get_timestamp_micros(1).unwrap(), started_us(row.run).unwrap());
             assert_eq!(found.get_string(2).ok(), row.run.label.as_ref());
-            assert_eq!(found.get_long(6).ok().is_some(), row.run.drive.is_some());
-            assert_eq!(found.get_string(9).unwrap(), &row.metric.key);
-            assert_eq!(found.get_double(10).unwrap(), row.metric.value);
-            let list = found.get_list(15).unwrap();
+            let drive = row.run.drive.as_ref();
+            assert_eq!(found.get_string(6).ok(), drive.and_then(|drive| drive.serial.as_ref()));
+            assert_eq!(found.get_long(7).ok().is_some(), drive.is_some());
+            let price = row.run.price.as_ref();
+            assert_eq!(found.get_double(8).ok(), price.map(|price| price.amount));
+            assert_eq!(found.get_string(9).ok(), price.map(|price| &price.currency));
+            assert_eq!(found.get_ulong(10).unwrap(), row.run.plan.seed);
+            assert_eq!(found.get_string(13).unwrap(), &row.metric.key);
+            assert_eq!(found.get_double(14).unwrap(), row.metric.value);
+            let list = found.get_list(19).unwrap();
             let rounds: Vec<String> = list.elements().iter().map(ToString::to_string).collect();
             assert_eq!(rounds.len(), row.metric.rounds.len());
             for (text, round) in rounds.iter().zip(&row.metric.rounds) {

@@ -1,26 +1,26 @@
 //! What a run found: the answer first, then the verdict, the tables, and what to know about them.
 
-use super::{findings, price, test_result, verdicts::verdicts_of};
+use super::{findings, findings_in_brief, price, test_result, verdicts::verdicts_of};
 use crate::terminal::{Paragraph, Role, Style, sections};
 use crate::verdict::answer::answer;
 use drivescope_model::{Run, TestStatus};
 
-/// The answer in a sentence, the verdict, the table of each test, findings, and the price.
+/// The answer in a sentence, the verdict, the table of each test, a line for each finding, and the price.
 pub fn results(run: &Run, style: Style) -> String {
+    with_findings(run, findings_in_brief(&run.findings, style), style)
+}
+
+/// With what was seen and can be done for each finding.
+pub(crate) fn results_in_full(run: &Run, style: Style) -> String {
+    with_findings(run, findings(&run.findings, style), style)
+}
+
+fn with_findings(run: &Run, findings: String, style: Style) -> String {
     let tests = run.tests_for_readers();
     let tables: Vec<String> = tests.iter().map(|result| test_result(result, style)).collect();
     let legend = legend(&tables, style);
-    let verdict = verdicts_of(run, style);
-    // Where nothing could be judged, each use for another reason, the figures are the answer.
-    let is_judged = run.verdict.iter().any(|verdict| verdict.points.is_some());
-    let has_one_reason = run.verdict.windows(2).all(|two| two[0].because == two[1].because);
-    let (above, below) = if is_judged || has_one_reason {
-        (verdict, String::new())
-    } else {
-        (String::new(), verdict)
-    };
-    let head = [ended(run, style), sentence(run, style), above];
-    let rest = [legend, findings(&run.findings, style), below, price(run, style)];
+    let head = [ended(run, style), sentence(run, style), verdicts_of(run, style)];
+    let rest = [legend, findings, price(run, style)];
     sections(head.into_iter().chain(tables).chain(rest))
 }
 

@@ -1,12 +1,13 @@
 //! `show`: a stored run as a whole, and the line that ends a run.
 
 use super::runs::minute;
-use super::{header, results};
+use super::{header, results_in_full};
 use crate::terminal::{Paragraph, Role, Style, clean, sections, shorten};
 use drivescope_model::{Run, Secs};
 
-/// As `drivescope show` prints it; `store` as for [`saved`].
-pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
+/// As `drivescope show` prints it. `name` names the run to another command: the id of a stored run with the option that
+/// finds the store, or its file.
+pub fn run_summary(run: &Run, name: &str, style: Style) -> String {
     let mut head = header(
         &format!("{} {}", run.tool.name, run.tool.version),
         &run.plan,
@@ -15,7 +16,7 @@ pub fn run_summary(run: &Run, store: &str, style: Style) -> String {
         style,
     );
     head.push_str(&facts(run, style));
-    sections([head, results(run, style), closing(run, store, style)])
+    sections([head, results_in_full(run, style), closing(name, style)])
 }
 
 fn facts(run: &Run, style: Style) -> String {
@@ -32,10 +33,9 @@ fn facts(run: &Run, style: Style) -> String {
     paragraph.lines(0, style) + &note
 }
 
-fn closing(run: &Run, store: &str, style: Style) -> String {
-    let (id, store) = (short(&run.id), clean(store));
+fn closing(name: &str, style: Style) -> String {
     Paragraph::new()
-        .command(Role::Dim, "repeat:", &format!("drivescope rerun {id}{store}"))
+        .command(Role::Dim, "repeat:", &format!("drivescope rerun {name}"))
         .item(Role::Dim, "all numbers: show it with --json")
         .lines(0, style)
 }

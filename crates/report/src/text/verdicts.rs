@@ -1,5 +1,6 @@
 //! Verdicts: dots, the use, and the reason, the best first.
 
+use crate::first_seen::grouped;
 use crate::terminal::{Paragraph, Role, Style, clean, note, shorten, width};
 use crate::verdict;
 use drivescope_model::document::{Run, TestStatus, Verdict};
@@ -8,17 +9,22 @@ use drivescope_model::document::{Run, TestStatus, Verdict};
 const SENTENCE: &str = ". ";
 const NAME_MAX: usize = 24;
 
-/// Empty for a run that was interrupted before anything could be judged: the interruption has been reported.
+/// Empty if nothing could be judged because the run was interrupted, which has been reported, or because no test was
+/// asked for that judges.
 pub fn verdicts_of(run: &Run, style: Style) -> String {
-    let unjudged = run.verdict.iter().all(|verdict| verdict.points.is_none());
-    if run.status == TestStatus::Interrupted && unjudged {
+    let is_moot = run.verdict.iter().all(|verdict| {
+        let is_interrupted = run.status == TestStatus::Interrupted && verdict.points.is_none();
+        is_interrupted || verdict::lacking_test(verdict).is_some()
+    });
+    if is_moot {
         return String::new();
     }
     let remedy = verdict::capacity_remedy(run).map_or(String::new(), |text| note(text, style));
     verdicts(&run.verdict, style) + &remedy
 }
 
-/// One per use with its reason, the best first; sentences that all of them share stand once below.
+/// One per use with its reason, the best first; sentences that all of them share stand once below, as do the uses that
+/// other tests judge.
 pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
     let Some(first) = verdicts.first() else { return String::new() };
     let same = |v: &Verdict| v.points == first.points && v.because == first.because;
@@ -27,14 +33,13 @@ pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
     }
     let mut out = Paragraph::new().lead(Role::Title, "verdict").lines(0, style);
     let shared = shared_ending(verdicts);
-    let names: Vec<String> =
-        verdicts.iter().map(|v| shorten(&clean(&v.suits), NAME_MAX).into_owned()).collect();
-    let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
-    let mut order: Vec<usize> = (0..verdicts.len()).collect();
+    let mut shown: Vec<&Verdict> =
+        verdicts.iter().filter(|verdict| verdict::lacking_test(verdict).is_none()).collect();
     // Unjudged last: Some(0) sorts before None in this key.
-    order.sort_by_key(|i| verdicts[*i].points.map_or(u8::MAX, |points| 3 - points.min(3)));
-    for i in order {
-        let verdict = &verdicts[i];
+    shown.sort_by_key(|verdict| verdict.points.map_or(u8::MAX, |points| 3 - points.min(3)));
+    let names = shown.iter().map(|verdict| name(verdict));
+    let name_width = names.map(|name| width(&name)).max().unwrap_or(0);
+    for verdict in shown {
         let (role, dots) = dots(verdict.points);
         let (text_role, because) = match verdict.points {
             Some(_) => {
@@ -44,9 +49,10 @@ pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
             }
             None => (Role::Dim, format!("not judged: {}", verdict.because)),
         };
-        let padding = " ".repeat(name_width - width(&names[i]));
+        let name = name(verdict);
+        let padding = " ".repeat(name_width - width(&name));
         let paragraph = Paragraph::new()
-            .lead(Role::Plain, format!("  {}{padding}  ", names[i]))
+            .lead(Role::Plain, format!("  {name}{padding}  "))
             .lead(role, dots)
             .lead(Role::Plain, "  ")
             .text(text_role, &because);
@@ -55,7 +61,20 @@ pub fn verdicts(verdicts: &[Verdict], style: Style) -> String {
     if !shared.is_empty() {
         out.push_str(&note(format!("{}.", shared.join(SENTENCE)), style));
     }
-    out
+    out + &lacking_tests(verdicts, style)
+}
+
+/// `not judged without the test transfer: backup, media library`
+fn lacking_tests(verdicts: &[Verdict], style: Style) -> String {
+    let lacking = verdicts.iter().filter_map(|it| Some((verdict::lacking_test(it)?, name(it))));
+    let line = |(test, names): &(&str, Vec<String>)| {
+        note(format!("not judged without the test {test}: {}", names.join(", ")), style)
+    };
+    grouped(lacking).iter().map(line).collect()
+}
+
+fn name(verdict: &Verdict) -> String {
+    shorten(&clean(&verdict.suits), NAME_MAX).into_owned()
 }
 
 fn for_all(verdict: &Verdict, style: Style) -> String {

@@ -1,7 +1,7 @@
 //! The answer of a run in one sentence: what the drive is, how it is, and what it is good for.
 
 use crate::verdict::criteria::Criterion;
-use crate::verdict::found_missing;
+use crate::verdict::{borderline, found_missing};
 use crate::workloads::{answer_to, usable};
 use drivescope_model::document::{Rule, Run, Verdict};
 use drivescope_model::drive::{Drive, DriveKind};
@@ -15,7 +15,7 @@ const SLACK: f64 = 2.0;
 const SMALL_READ_WAITS: [&str; 2] =
     ["latency.span100.lat_p50_us", "transfer.rnd4k_q1t1.read.lat_p50_us"];
 
-/// `A SATA SSD, healthy: good for a system and databases, no trouble for anything else.` During the run, only what
+/// `A SATA SSD, healthy: good for a system and databases, adequate for backups.` During the run, only what
 /// later figures will hardly change. `None` without a drive, or if nothing was judged.
 pub fn answer(run: &Run, is_running: bool) -> Option<String> {
     sentence(run, is_running, "")
@@ -48,9 +48,9 @@ fn sentence(run: &Run, is_running: bool, figures: &str) -> Option<String> {
     let drive = run.drive.as_ref()?;
     let what = with_article(&what(drive, run.simulated && figures.is_empty()));
     let faults = run.findings.iter().filter(|finding| finding.severity == Severity::Problem);
-    let mut faults: Vec<&str> = faults.map(|finding| finding.id.spec().name).collect();
+    let mut faults: Vec<&str> = faults.map(|finding| finding.id.spec().in_short()).collect();
     if found_missing(run).is_some() {
-        faults.push(FindingId::FakeCapacity.spec().name);
+        faults.push(FindingId::FakeCapacity.spec().in_short());
     }
     faults.dedup();
     if !faults.is_empty() {
@@ -58,31 +58,30 @@ fn sentence(run: &Run, is_running: bool, figures: &str) -> Option<String> {
     }
     let verdicts = run.verdict.iter().filter(|verdict| !is_running || is_settled(verdict));
     let nature = nature(run);
-    let Some(uses) = uses(&verdicts.collect::<Vec<_>>(), run.verdict.len()) else {
+    let Some(uses) = uses(&verdicts.collect::<Vec<_>>(), run) else {
         // What it is counts, also where nothing says yet what it is good for.
         return (!nature.is_empty()).then(|| format!("{what}{nature}{}.", health(drive)));
     };
     let gap = if figures.is_empty() { "" } else { "; " };
-    Some(format!("{what}{nature}{}: {figures}{gap}{uses}{}.", health(drive), disturbed(run)))
+    Some(format!("{what}{nature}{}: {figures}{gap}{uses}{}.", health(drive), doubt(run)))
 }
 
-/// A note that other programs used the drive.
-fn disturbed(run: &Run) -> String {
+/// Why the figures may be those of the moment, not of the drive.
+fn doubt(run: &Run) -> String {
     let words = [
-        (FindingId::OtherIo, "used the drive"),
-        (FindingId::BusyProcessors, "kept the processors busy"),
+        (FindingId::OtherIo, "other programs used the drive"),
+        (FindingId::BusyProcessors, "other programs were busy"),
+        (FindingId::IoLimited, "a control group limited the rate"),
+        (FindingId::BlankTarget, "most of it was empty"),
     ];
-    let seen = |id: FindingId| run.findings.iter().any(|finding| finding.id == id);
-    let what: Vec<String> = words
-        .into_iter()
-        .filter(|(id, _)| seen(*id))
-        .map(|(id, words)| format!("{words} ({id})"))
-        .collect();
-    if what.is_empty() {
-        String::new()
-    } else {
-        format!("; disturbed: other programs {}", what.join(" and "))
-    }
+    let warned = |id: FindingId| {
+        let mut warnings = run.findings.iter().filter(|it| it.severity == Severity::Warning);
+        warnings.any(|finding| finding.id == id)
+    };
+    let seen = words.into_iter().filter(|(id, _)| warned(*id));
+    let seen: Vec<String> = seen.map(|(id, words)| format!("{words} ({id})")).collect();
+    let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
+    if seen.is_empty() { String::new() } else { format!("; measured while {}", listed(&seen)) }
 }
 
 /// `SATA SSD`, `simulated USB hard disk`.
@@ -137,39 +136,38 @@ fn health(drive: &Drive) -> String {
     }
 }
 
-/// `good for a system and databases, no trouble for anything else`. `all`: number of uses, with or without a verdict.
-fn uses(verdicts: &[&Verdict], all: usize) -> Option<String> {
+/// `good for a system and databases, adequate for backups`, and what the next run may change.
+fn uses(verdicts: &[&Verdict], run: &Run) -> Option<String> {
     let judged: Vec<(&str, u8)> =
         verdicts.iter().filter_map(|v| Some((v.suits.as_str(), v.points?))).collect();
-    let clauses = clauses(&judged, all)?;
-    // The next run may move these.
+    let clauses = clauses(&judged, run.verdict.len())?;
     let near = verdicts.iter().filter(|v| v.points.is_some() && v.borderline.is_some());
-    let near: Vec<&str> = near.map(|v| phrase(&v.suits)).collect();
+    let near: Vec<String> = near
+        .map(|verdict| {
+            let name = phrase(&verdict.suits);
+            let words = borderline::of_verdict(verdict, run);
+            words.map_or_else(|| name.to_string(), |words| format!("{name}: {words}"))
+        })
+        .collect();
     Some(match near.as_slice() {
         [] => clauses,
-        near => format!("{clauses} (borderline for {})", listed(near)),
+        near => format!("{clauses} (borderline for {})", near.join("; for ")),
     })
 }
 
+/// `all`: number of uses, with or without a verdict.
 fn clauses(judged: &[(&str, u8)], all: usize) -> Option<String> {
-    let with = |points: u8| {
-        let names = judged.iter().filter(|(_, p)| *p == points).map(|(name, _)| phrase(name));
-        names.collect::<Vec<_>>()
-    };
-    let whole = judged.len() == all && all > 1;
-    if whole && judged.iter().all(|(_, points)| *points == 3) {
+    if judged.is_empty() {
+        return None;
+    }
+    if judged.len() == all && all > 1 && judged.iter().all(|(_, points)| *points == 3) {
         return Some("good for every use".to_string());
     }
-    let worst = judged.iter().map(|(_, points)| *points).min()?;
-    let groups = [(3, "good for"), (2, "no trouble for"), (1, "slow for"), (0, "not for")];
+    let groups = [(3, "good for"), (2, "adequate for"), (1, "slow for"), (0, "not for")];
     let clauses = groups.into_iter().filter_map(|(points, words)| {
-        let names = with(points);
-        let is_rest = whole && points == worst && names.len() > 1 && names.len() < judged.len();
-        match names.as_slice() {
-            [] => None,
-            _ if is_rest => Some(format!("{words} anything else")),
-            names => Some(format!("{words} {}", listed(names))),
-        }
+        let names = judged.iter().filter(|(_, p)| *p == points).map(|(name, _)| phrase(name));
+        let names: Vec<&str> = names.collect();
+        (!names.is_empty()).then(|| format!("{words} {}", listed(&names)))
     });
     Some(clauses.collect::<Vec<_>>().join(", "))
 }
@@ -238,16 +236,16 @@ mod tests {
         for (points, uses) in [
             (
                 [Some(3), Some(3), Some(2), Some(2), Some(2)],
-                "good for a system and databases, no trouble for anything else",
+                "good for a system and databases, adequate for virtual machines, a media library and backups",
             ),
             ([Some(3); 5], "good for every use"),
             (
                 [Some(1), Some(0), Some(0), Some(3), Some(3)],
-                "good for a media library and backups, slow for a system, not for anything else",
+                "good for a media library and backups, slow for a system, not for databases and virtual machines",
             ),
             (
                 [Some(3), None, None, Some(2), Some(0)],
-                "good for a system, no trouble for a media library, not for backups",
+                "good for a system, adequate for a media library, not for backups",
             ),
             (
                 [Some(0); 5],
@@ -262,13 +260,26 @@ mod tests {
     fn sentence_names_borderline_use_and_other_programs() {
         let mut run = nvme();
         run.verdict = judge(&run);
-        run.verdict[4].borderline = Some(2);
+        let rules = run.verdict[4].rules.iter();
+        let metric =
+            rules.map(|rule| rule.metric.clone()).find(|key| key.contains("write")).unwrap();
+        let all = run.tests.iter_mut().flat_map(|test| &mut test.metrics);
+        let metric = all.into_iter().find(|it| it.key == metric).unwrap();
+        (metric.value, metric.low, metric.high) = (104.0, 90.0, 110.0);
+        run.verdict = judge(&run);
         let sentence = answer(&run, false).unwrap();
-        assert!(sentence.ends_with("good for every use (borderline for backups)."), "{sentence}");
-        run.findings.push(drivescope_model::Finding::new(FindingId::BusyProcessors, "x"));
-        let sentence = answer(&run, false).unwrap();
-        let words = "; disturbed: other programs kept the processors busy (F034).";
+        let words = "good for every use (borderline for backups: sequential writes at 104 MB/s, just above 100 MB/s, \
+                     interval 90.0 MB/s to 110 MB/s).";
         assert!(sentence.ends_with(words), "{sentence}");
+        let busy = drivescope_model::Finding::new(FindingId::BusyProcessors, "x");
+        run.findings.push(busy);
+        let sentence = answer(&run, false).unwrap();
+        assert!(
+            sentence.ends_with("; measured while other programs were busy (F034)."),
+            "{sentence}"
+        );
+        run.findings[0].severity = Severity::Note;
+        assert!(!answer(&run, false).unwrap().contains("F034"));
     }
 
     #[test]
@@ -316,7 +327,7 @@ mod tests {
     #[test]
     fn faults_come_first_without_drive_no_sentence() {
         let faulty = judged_answer(interrupted(), false).unwrap();
-        assert!(faulty.ends_with("faulty: io-error."), "{faulty}");
+        assert!(faulty.ends_with("faulty: requests failed."), "{faulty}");
         assert_eq!(judged_answer(memory(), false), None);
     }
 

@@ -1,8 +1,10 @@
 //! The sentences that give the reason of a verdict.
 
-use super::{HeldBackBy, Judged, Judgement, RATE_REQUESTS_MIN, borderline, dots, found_missing};
+use super::borderline::{self, NearThreshold, near_threshold};
+use super::{HeldBackBy, Judged, Judgement, RATE_REQUESTS_MIN, dots, found_missing};
 use crate::verdict::use_cases::{Cap, Requirement, UseCase};
 use crate::workloads::evidence;
+use drivescope_model::document::Verdict;
 use drivescope_model::metrics::PERCENTILES;
 use drivescope_model::number::{latency_us, rounded, threshold};
 use drivescope_model::target::TargetKind;
@@ -11,6 +13,15 @@ use drivescope_model::{FindingId, Metric, Run, Severity, TestStatus};
 
 /// The last sentence of the reasons of a simulated drive.
 pub(super) const SIMULATED: &str = ". Simulated drive";
+
+/// Between a metric and the test that measures it.
+const UNMEASURED: &str = " not measured; run the ";
+
+/// The test that a use without points lacks, if its metrics were never asked for: `transfer`.
+pub(crate) fn lacking_test(verdict: &Verdict) -> Option<&str> {
+    let (_, test) = verdict.because.split_once(UNMEASURED).filter(|_| verdict.points.is_none())?;
+    test.split(' ').next()
+}
 
 impl HeldBackBy {
     fn why(self) -> &'static str {
@@ -30,11 +41,10 @@ impl HeldBackBy {
 
 /// Why all numbers are invalid.
 pub(super) fn no_drive(run: &Run) -> Option<String> {
-    run.findings.iter().any(|f| f.id == FindingId::MemoryBacked).then(|| {
-        "this target is in memory, not on a drive (F002); choose a directory or device on a real \
-         drive"
-            .to_string()
-    })
+    run.findings
+        .iter()
+        .any(|f| f.id == FindingId::MemoryBacked)
+        .then(|| "there is no drive below this target (F002)".to_string())
 }
 
 /// Why the numbers may not describe a drive.
@@ -72,16 +82,8 @@ pub(super) fn decided(
     judged: &Judged<'_>,
     run: &Run,
 ) -> String {
-    let value = quantity(metric.value, requirement.criterion.unit());
     let points = requirement.points(metric.value);
-    let borderline = near_threshold(requirement, metric);
-    let borderline = borderline.map_or(String::new(), |words| format!(", borderline: {words}"));
-    let mut sentences = vec![format!(
-        "{}{borderline}; {} {}",
-        requirement.criterion.phrase().replace("{}", &value),
-        use_case.wants,
-        wanted(requirement, points),
-    )];
+    let mut sentences = vec![against_threshold(use_case, requirement, metric)];
     sentences.extend(also_borderline(requirement, points, judged));
     sentences.extend(left_out(judged));
     for (requirement, judgement) in judged {
@@ -105,9 +107,23 @@ pub(super) fn decided(
     sentences.join(". ")
 }
 
-/// The side of a nearby threshold.
-fn near_threshold(requirement: &Requirement, metric: &Metric) -> Option<String> {
-    borderline::words(requirement, metric, |value| quantity(value, requirement.criterion.unit()))
+/// The value, and what the use wants.
+fn against_threshold(use_case: &UseCase, requirement: &Requirement, metric: &Metric) -> String {
+    let (unit, wants) = (requirement.criterion.unit(), use_case.wants);
+    let value = quantity(metric.value, unit);
+    let value = requirement.criterion.phrase().replace("{}", &value);
+    let wanted = wanted(requirement, requirement.points(metric.value));
+    match near_threshold(requirement, metric) {
+        None => format!("{value}; {wants} {wanted}"),
+        Some(NearThreshold { threshold: near, side, interval }) => {
+            let threshold = threshold(near, unit);
+            if near.total_cmp(&requirement.thresholds[0]).is_eq() {
+                format!("{value}, borderline: {side} the {threshold} that {wants}, {interval}")
+            } else {
+                format!("{value}, borderline: {side} {threshold}, {interval}; {wants} {wanted}")
+            }
+        }
+    }
 }
 
 /// Other rules by which the next run may have fewer points.
@@ -116,7 +132,7 @@ fn also_borderline(deciding: &Requirement, points: u8, judged: &Judged<'_>) -> O
     let near = others.filter_map(|(requirement, judgement)| {
         let (metric, _) = judgement.known()?;
         let (fewest, _) = requirement.points_range(metric);
-        let words = near_threshold(requirement, metric).filter(|_| fewest < points)?;
+        let words = borderline::words(requirement, metric).filter(|_| fewest < points)?;
         let value = quantity(metric.value, requirement.criterion.unit());
         Some(format!("{}, {words}", requirement.criterion.phrase().replace("{}", &value)))
     });
@@ -179,7 +195,7 @@ fn wanted(requirement: &Requirement, points: u8) -> String {
 }
 
 /// A value in a sentence; rates per second are counted in the sentence itself.
-fn quantity(value: f64, unit: &str) -> String {
+pub(super) fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "us" => latency_us(value),
         "1/s" => rounded(value),
@@ -187,7 +203,7 @@ fn quantity(value: f64, unit: &str) -> String {
     }
 }
 
-fn qualifiers(key: &str, run: &Run) -> Vec<&'static str> {
+fn qualifiers(key: &str, run: &Run) -> Vec<String> {
     let mut ids: Vec<FindingId> = run
         .findings
         .iter()
@@ -198,7 +214,7 @@ fn qualifiers(key: &str, run: &Run) -> Vec<&'static str> {
         .collect();
     ids.sort_unstable();
     ids.dedup();
-    ids.into_iter().map(|id| id.spec().name).collect()
+    ids.into_iter().map(|id| format!("{} ({id})", id.spec().in_short())).collect()
 }
 
 fn causes(metric: &Metric) -> String {
@@ -215,11 +231,7 @@ pub(super) fn undecided(
 ) -> String {
     let what = requirement.criterion.name();
     let mut because = match judgement {
-        Judgement::Invalid { metric } => {
-            let remedy = metric.invalid_because.first().map_or("", |id| id.spec().remedy);
-            let text = format!("{what}: invalid ({})", causes(metric));
-            if remedy.is_empty() { text } else { format!("{text}. {}", trim_period(remedy)) }
-        }
+        Judgement::Invalid { metric } => format!("{what}: invalid ({})", causes(metric)),
         Judgement::HeldBack(by) => format!("{what}, {}; {}", by.why(), by.remedy()),
         Judgement::TooFew(count) => format!("{what}: {}", too_few(*count, RATE_REQUESTS_MIN)),
         _ => unmeasured(requirement, run),
@@ -228,10 +240,6 @@ pub(super) fn undecided(
         because.push_str(&format!(". So far at best {}", dots(points)));
     }
     because
-}
-
-fn trim_period(sentence: &str) -> &str {
-    sentence.strip_suffix('.').unwrap_or(sentence)
 }
 
 /// Why a metric is missing, and the remedy.
@@ -252,6 +260,6 @@ fn unmeasured(requirement: &Requirement, run: &Run) -> String {
         Some(TestStatus::Interrupted) => {
             format!("{what}: the {test} test was interrupted; run it again{place}")
         }
-        _ => format!("{what} not measured; run the {test} test{place}"),
+        _ => format!("{what}{UNMEASURED}{test} test{place}"),
     }
 }

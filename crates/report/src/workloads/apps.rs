@@ -79,7 +79,7 @@ fn scores(result: &TestResult, style: Style) -> String {
     if !paragraph.has_words() {
         return String::new();
     }
-    let how = "score: geometric mean of think time in percent of time; 100 is a drive that no program waits for";
+    let how = "score: geometric mean of think time in percent of time; 100: programs never wait for the drive";
     paragraph.item(Role::Dim, how).lines(2, style)
 }
 

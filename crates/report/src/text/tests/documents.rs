@@ -181,22 +181,63 @@ fn findings_by_severity() {
         Finding::new(FindingId::IoError, "2 of 824 requests failed with EIO"),
     ];
     insta::assert_snapshot!(text::findings(&list, PLAIN), @r"
-    F017  problem  io-error  2 of 824 requests failed with EIO
+    F017  problem  requests failed: save your data, check cable and health
+          2 of 824 requests failed with EIO
           → Save your data; check the kernel log (dmesg) and the drive's health
             (smartctl -a).
-    F003  invalid  above-link  3,456 MB/s in seq1m_q8t1.read; the link carries 600
+    F003  invalid  faster than its cable, so a cache answered; use a larger --size
+          3,456 MB/s in seq1m_q8t1.read; the link carries 600
           → Measure the block device, or use a --size too large for the caches.
-    F007  warning  flush-ignored  418 writes/s is more than 5400 rpm allows (90/s);
-          with flush: 61/s
+    F007  warning  writes are acknowledged from cache: a power cut can lose them
+          418 writes/s is more than 5400 rpm allows (90/s); with flush: 61/s
           → Keep no database and no system on it, or disable its write cache (hdparm
             -W0) and measure again.
-    F009  warning  cpu-bound  97 % of one core in rnd4k_q32t16.read
+    F009  warning  the CPU set the limit, not the drive; use more threads
+          97 % of one core in rnd4k_q32t16.read
           95 % of one core in rnd4k_q32t16.write
           → Use more threads (t4 instead of t1), --engine uring, or a faster
             machine.
-    F015  note     system-disk  /home lies on sda2, the same drive
+    F015  note     the running system uses this drive, too
+          /home lies on sda2, the same drive
     ");
     assert_eq!(text::findings(&[], PLAIN), "");
+}
+
+#[test]
+fn findings_of_a_run_take_a_line_each() {
+    let mismatch = Finding::new(FindingId::DataMismatch, "sector 4,096 holds the data of sector 8");
+    let list = [
+        Finding::new(FindingId::SystemDisk, "/home lies on sda2"),
+        Finding::new(FindingId::Throttled, "the rate fell by 31 % ".repeat(9)),
+        Finding::new(FindingId::FewRounds, "1 of 3"),
+        mismatch,
+    ];
+    insta::assert_snapshot!(text::findings_in_brief(&list, PLAIN), @r"
+      ! F019  data came back wrong: do not trust this drive with data
+              sector 4,096 holds the data of sector 8
+      ! F014  the drive became slower under load, perhaps from heat; cool it
+      ! F013  too few rounds to know the spread; use --rounds 3 or more (1 of 3)
+        F015  the running system uses this drive, too (/home lies on sda2)
+        rule, cause, remedy: drivescope explain F019
+    ");
+    assert_eq!(text::findings_in_brief(&[], PLAIN), "");
+    // Beside its number, each fits on a line.
+    for id in FindingId::ALL {
+        let brief = text::findings_in_brief(&[Finding::new(*id, "x".repeat(80))], PLAIN);
+        assert!(brief.lines().next().unwrap().ends_with(id.spec().means), "{brief}");
+    }
+}
+
+/// A test that answers no use was followed by ten lines about what it had not measured.
+#[test]
+fn single_test_that_judges_no_use_shows_no_verdict() {
+    let mut run = hard_disk();
+    run.tests.retain(|result| result.test.name() == "tiny-writes");
+    run.verdict = judge(&run);
+    run.verdict.retain(|verdict| verdict.points.is_none());
+    assert!(!run.verdict.is_empty());
+    let shown = text::results(&run, PLAIN);
+    assert!(!shown.contains("verdict") && !shown.contains("not judged"), "{shown}");
 }
 
 #[test]
@@ -204,7 +245,8 @@ fn many_observations_of_one_finding_are_counted() {
     let list: Vec<Finding> =
         (0..9).map(|i| Finding::new(FindingId::Stall, format!("1.{i} s in round {i}"))).collect();
     insta::assert_snapshot!(text::findings(&list, PLAIN), @r"
-    F020  warning  stall  1.0 s in round 0
+    F020  warning  nothing was answered for a second; if it repeats, save your data
+          1.0 s in round 0
           1.1 s in round 1
           1.2 s in round 2
           1.3 s in round 3
@@ -231,7 +273,7 @@ fn common_caution_is_shown_once() {
                              a media library wants 100 MB/s or more
       backup            ●●●  · capacity not tested; sequential reads at 2,210 MB/s;
                              a backup drive wants 100 MB/s or more
-      Caution: network-file-system. Simulated drive.
+      Caution: network and server are included (F006). Simulated drive.
     ");
 }
 
@@ -241,22 +283,16 @@ fn unjudged_uses_come_last() {
     run.tests.retain(|result| result.test.name() != "transfer");
     insta::assert_snapshot!(text::verdicts(&judge(&run), PLAIN), @r"
     verdict
-      database          ○○○  76.2 random reads/s at depth 1; a database wants 5,000
-                             or more (●○○: 300)
-      system drive      ---  not judged: random writes at depth 1 not measured; run
-                             the transfer test. So far at best ●○○
-      virtual machines  ---  not judged: random reads in a deep queue not measured;
-                             run the transfer test. So far at best ●○○
-      media library     ---  not judged: sequential reads not measured; run the
-                             transfer test
-      backup            ---  not judged: sequential writes not measured; run the
-                             transfer test
+      database  ○○○  76.2 random reads/s at depth 1; a database wants 5,000 or more
+                     (●○○: 300)
+      not judged without the test transfer: system drive, virtual machines, media
+      library, backup
     ");
 }
 
 #[test]
 fn a_run_of_a_hard_disk() {
-    insta::assert_snapshot!(text::run_summary(&judged(hard_disk()), "", PLAIN), @r"
+    insta::assert_snapshot!(text::run_summary(&judged(hard_disk()), "7c2f01a9be44", PLAIN), @r"
     drivescope 0.1.0 · quick · /mnt/data
       ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s, SMART passed, 31 °C
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
@@ -311,11 +347,13 @@ fn a_run_of_a_hard_disk() {
 
     ±: 95 % interval of the median, within this run; -v shows rounds and limits
 
-    F035  warning  short-stroke  rnd4k_q1t1.write: random requests within 1.07 GB of
-          a rotating drive of 4.00 TB (0.027 %)
+    F035  warning  only a small part of the disk was used, where seeks are short
+          rnd4k_q1t1.write: random requests within 1.07 GB of a rotating drive of
+          4.00 TB (0.027 %)
           → Read the access times as those of a small area; for the whole drive
             measure the block device, without --size.
-    F015  note     system-disk  /home lies on sda2, the same drive
+    F015  note     the running system uses this drive, too
+          /home lies on sda2, the same drive
 
     repeat: drivescope rerun 7c2f01a9be44 · all numbers: show it with --json
     ");
@@ -323,12 +361,11 @@ fn a_run_of_a_hard_disk() {
 
 #[test]
 fn a_run_in_memory() {
-    insta::assert_snapshot!(text::run_summary(&judged(memory()), "", PLAIN), @r"
+    insta::assert_snapshot!(text::run_summary(&judged(memory()), "7c2f01a9be44", PLAIN), @r"
     drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive)
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
 
-    verdict  not judged: this target is in memory, not on a drive (F002); choose a
-             directory or device on a real drive
+    verdict  not judged: there is no drive below this target (F002)
 
     transfer                      read            write
     seq1m_q8t1   MB/s    7,128 ± 43  !    6,876 ± 41  !
@@ -343,7 +380,8 @@ fn a_run_in_memory() {
 
     ±: 95 % interval of the median, within this run; -v shows rounds and limits
 
-    F002  invalid  memory-backed  /tmp/x is a tmpfs
+    F002  invalid  no drive was measured, only memory
+          /tmp/x is a tmpfs
           → Choose a directory or device on a real drive; drivescope list shows
             them.
 
@@ -353,14 +391,14 @@ fn a_run_in_memory() {
 
 #[test]
 fn an_interrupted_run() {
-    insta::assert_snapshot!(text::run_summary(&judged(interrupted()), "", PLAIN), @r"
+    insta::assert_snapshot!(text::run_summary(&judged(interrupted()), "7c2f01a9be44", PLAIN), @r"
     drivescope 0.1.0 · quick · /mnt/data
       ext4, sda1 of WD40EFRX-68N32N0, 4.00 TB, SATA 6.0 Gb/s, SMART passed, 31 °C
     run 7c2f01a9be44 · red-A · 2026-08-01 14:02 · 23 s · on bench1
 
     interrupted: partial results
 
-    A SATA hard disk, faulty: io-error.
+    A SATA hard disk, faulty: requests failed.
 
     verdict  ○○○ for every use: requests to it failed (F017); do not use it until
              the cause is found
@@ -377,7 +415,8 @@ fn an_interrupted_run() {
 
     ±: 95 % interval of the median, within this run; -v shows rounds and limits
 
-    F017  problem  io-error  2 of 824 requests failed with EIO
+    F017  problem  requests failed: save your data, check cable and health
+          2 of 824 requests failed with EIO
           → Save your data; check the kernel log (dmesg) and the drive's health
             (smartctl -a).
 

@@ -168,7 +168,7 @@ fn outputs(run: &Run, style: Style, source: &mut Source) -> Vec<String> {
     vec![
         text::verdicts(&one_reason, style),
         // A command is whole, however long the path of its store.
-        text::run_summary(run, " --store runs.db", style),
+        text::run_summary(run, "7c2f01a9be44 --store runs.db", style),
         text::verbose(run, style),
         text::plan(&run.plan, &run.target, style),
         text::dry_run(&run.plan, &run.target, style),
