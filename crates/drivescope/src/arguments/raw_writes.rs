@@ -11,7 +11,8 @@ use std::str::FromStr;
 pub struct RawArguments {
     /// Allow writes that keep contents: same-bytes, restore.
     ///
-    /// restore:SERIAL is for a device with contents. surface then also writes; with restore, so does transfer. destroy erases the device after asking for its
+    /// restore:SERIAL is for a device with contents. surface then also writes; with restore, so does transfer. destroy
+    /// erases the device after asking for its
     /// serial number at the terminal.
     #[arg(long, value_name = "LEVEL", conflicts_with = "destroy")]
     pub write: Option<WriteName>,

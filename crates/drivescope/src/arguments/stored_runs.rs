@@ -10,13 +10,15 @@ use std::path::PathBuf;
 pub struct CompareArguments {
     /// Two or more runs; the others are held against the first.
     ///
-    /// The first digits of an id, `last`, a label or a drive (the newest run), a JSON file (whatever contains a / or ends in .json), or a simulated drive (sim:MODEL),
+    /// The first digits of an id, `last`, a label or a drive (the newest run), a JSON file (whatever contains a / or
+    /// ends in .json), or a simulated drive (sim:MODEL),
     /// which is measured on the spot as the first run was.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
     /// Measure two targets, or one with two settings, by turns.
     ///
-    /// Rounds are interleaved until the difference shows or the time is over: directories (in a folder of their own), files, block devices (read only) or simulated drives.
+    /// Rounds are interleaved until the difference shows or the time is over: directories (in a folder of their own),
+    /// files, block devices (read only) or simulated drives.
     #[arg(long, conflicts_with_all = ["all", "force"])]
     pub ab: bool,
     /// The difference that makes none in practice, in percent.

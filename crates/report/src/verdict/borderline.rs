@@ -1,9 +1,8 @@
 //! Words for a value close to a threshold.
 
-use super::reasons::quantity;
 use crate::verdict::use_cases::{Requirement, USE_CASES};
 use drivescope_model::document::Verdict;
-use drivescope_model::number::threshold as as_threshold;
+use drivescope_model::number::{latency_us, rounded, threshold as as_threshold};
 use drivescope_model::{Metric, Run};
 
 /// A threshold within or near the interval of a metric.
@@ -48,4 +47,13 @@ pub(super) fn of_verdict(verdict: &Verdict, run: &Run) -> Option<String> {
     let words = words(requirement, run.metric(&near.metric)?)?;
     let value = quantity(near.value, requirement.criterion.unit());
     Some(format!("{}, {words}", requirement.criterion.phrase().replace("{}", &value)))
+}
+
+/// A value in a sentence; rates per second are counted in the sentence itself.
+pub(super) fn quantity(value: f64, unit: &str) -> String {
+    match unit {
+        "us" => latency_us(value),
+        "1/s" => rounded(value),
+        unit => format!("{} {unit}", rounded(value)),
+    }
 }

@@ -1,12 +1,12 @@
 //! The sentences that give the reason of a verdict.
 
-use super::borderline::{self, NearThreshold, near_threshold};
+use super::borderline::{self, NearThreshold, near_threshold, quantity};
 use super::{HeldBackBy, Judged, Judgement, RATE_REQUESTS_MIN, dots, found_missing};
 use crate::verdict::use_cases::{Cap, Requirement, UseCase};
 use crate::workloads::evidence;
 use drivescope_model::document::Verdict;
 use drivescope_model::metrics::PERCENTILES;
-use drivescope_model::number::{latency_us, rounded, threshold};
+use drivescope_model::number::threshold;
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
 use drivescope_model::{FindingId, Metric, Run, Severity, TestStatus};
@@ -191,15 +191,6 @@ fn wanted(requirement: &Requirement, points: u8) -> String {
         0 => format!("{three} or {beyond} (●○○: {one})"),
         1 => format!("{three} or {beyond} (●●○: {two})"),
         _ => format!("{three} or {beyond}"),
-    }
-}
-
-/// A value in a sentence; rates per second are counted in the sentence itself.
-pub(super) fn quantity(value: f64, unit: &str) -> String {
-    match unit {
-        "us" => latency_us(value),
-        "1/s" => rounded(value),
-        unit => format!("{} {unit}", rounded(value)),
     }
 }
 

@@ -221,14 +221,12 @@ fn findings_of_a_run_take_a_line_each() {
         rule, cause, remedy: drivescope explain F019
     ");
     assert_eq!(text::findings_in_brief(&[], PLAIN), "");
-    // Beside its number, each fits on a line.
     for id in FindingId::ALL {
         let brief = text::findings_in_brief(&[Finding::new(*id, "x".repeat(80))], PLAIN);
         assert!(brief.lines().next().unwrap().ends_with(id.spec().means), "{brief}");
     }
 }
 
-/// A test that answers no use was followed by ten lines about what it had not measured.
 #[test]
 fn single_test_that_judges_no_use_shows_no_verdict() {
     let mut run = hard_disk();
