@@ -82,7 +82,8 @@ pub fn quantity_rows(
     quantities: &[RowQuantity],
 ) -> Plot {
     let mut rows: Vec<String> = Vec::new();
-    let (mut heads, mut marks): (Vec<(usize, &String)>, Vec<(Ink, PlotMark)>) = Default::default();
+    let mut heads: Vec<(usize, &String)> = Vec::new();
+    let mut marks: Vec<(Ink, PlotMark)> = Vec::new();
     for (cell, name) in cells.iter().zip(names) {
         heads.push((rows.len(), name));
         rows.push(String::new());
