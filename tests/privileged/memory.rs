@@ -52,7 +52,7 @@ fn tmpfs_is_memory() {
     let before = |more: &[&str]| {
         let ended = scratch.run(&mount.point, &[&options, more]).code(1);
         let cause = "drivescope: no valid figure: no drive was measured, only memory (F002)";
-        assert!(ended.stderr.starts_with(&cause), "{ended}");
+        assert!(ended.stderr.starts_with(cause), "{ended}");
         assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
         let (before, _) = ended.stdout.split_once("transfer  ").unwrap();
         before.replace("\n  ", " ")
