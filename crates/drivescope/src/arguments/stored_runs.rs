@@ -15,7 +15,7 @@ pub struct CompareArguments {
     /// which is measured on the spot as the first run was.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<String>,
-    /// Measure two targets, or one with two settings, by turns.
+    /// Measure two targets, or one with two settings, interleaved.
     ///
     /// Rounds are interleaved until the difference shows or the time is over: directories (in a folder of their own),
     /// files, block devices (read only) or simulated drives.
@@ -141,7 +141,7 @@ pub struct ReportArguments {
     #[arg(long, value_name = "NAME")]
     pub chart: Option<String>,
     /// With --chart all: the form of the files (default: svg).
-    #[arg(long, value_enum, value_name = "FORM", requires = "chart")]
+    #[arg(long, value_enum, value_name = "FORM", requires = "chart", hide_short_help = true)]
     pub format: Option<ChartFormat>,
     /// Replace the file if it exists.
     #[arg(long)]
