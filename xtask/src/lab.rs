@@ -135,11 +135,10 @@ fn run_cases(
         while !out.has("end") && running.is_alive()? && begin.elapsed() < LONGEST {
             std::thread::sleep(LOOK);
         }
-        let outcome = match out.has("end") {
-            true => judge::judge(case, &out),
-            false => {
-                CaseOutcome::failed(format!("the guest never came to it; {}", share.last_words()))
-            }
+        let outcome = if out.has("end") {
+            judge::judge(case, &out)
+        } else {
+            CaseOutcome::failed(format!("the guest never came to it; {}", share.last_words()))
         };
         // The receiver ends only if this thread should end as well.
         let _ =

@@ -22,8 +22,9 @@ pub fn printed(command: &mut Command) -> Result<String, String> {
 /// All that a command printed. Errors name it with its arguments.
 pub fn finished(mut command: Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim()))
     }
 }

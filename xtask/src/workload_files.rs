@@ -49,9 +49,12 @@ mod tests {
 
     /// `TinyWrites` as files are named: `tiny_writes`.
     fn file_name(kind: &str) -> String {
-        let small = |(at, c): (usize, char)| match c.is_uppercase() && at > 0 {
-            true => format!("_{}", c.to_lowercase()),
-            false => c.to_lowercase().to_string(),
+        let small = |(at, c): (usize, char)| {
+            if c.is_uppercase() && at > 0 {
+                format!("_{}", c.to_lowercase())
+            } else {
+                c.to_lowercase().to_string()
+            }
         };
         kind.char_indices().map(small).collect()
     }

@@ -45,11 +45,12 @@ fn places(text: &str) -> Result<Vec<WritingPlace>, String> {
         let Some((reason, rest)) = reason else {
             return Err(format!("{LINT} is expected without a reason"));
         };
-        let function = match before.ends_with("#![") {
-            true => None,
-            false => Some(function_name(rest).ok_or_else(|| {
+        let function = if before.ends_with("#![") {
+            None
+        } else {
+            Some(function_name(rest).ok_or_else(|| {
                 format!("{LINT} is expected of less or more than a function: \"{reason}\"")
-            })?),
+            })?)
         };
         found.push(WritingPlace { function, reason: reason.to_string() });
     }

@@ -110,11 +110,10 @@ fn check_tools() -> Result<(), String> {
     let missing = |tool: &str| !folders.iter().any(|folder| folder.join(tool).exists());
     let lacking: Vec<&str> =
         TOOLS.iter().filter(|(tool, _)| missing(tool)).map(|(_, package)| *package).collect();
-    match lacking.is_empty() {
-        true => Ok(()),
-        false => {
-            Err(format!("the lab needs Debian's packages: apt-get install {}", lacking.join(" ")))
-        }
+    if lacking.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("the lab needs Debian's packages: apt-get install {}", lacking.join(" ")))
     }
 }
 

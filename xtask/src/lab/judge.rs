@@ -39,10 +39,7 @@ pub fn judge(case: &Case, out: &Out) -> CaseOutcome {
 /// An error unless the compared bytes are what they were.
 pub fn bytes_are_back(out: &Out) -> Result<(), String> {
     let (before, after) = (out.text("before")?, out.text("after")?);
-    match before == after && !before.is_empty() {
-        true => Ok(()),
-        false => Err("BYTES CHANGED".to_string()),
-    }
+    if before == after && !before.is_empty() { Ok(()) } else { Err("BYTES CHANGED".to_string()) }
 }
 
 /// An error unless the exit code is this one, or 1 for want of valid figures where success is expected: what else such
@@ -86,9 +83,10 @@ fn refused(out: &Out, check: &str) -> Result<String, String> {
         .cloned()
         .collect::<Vec<_>>()
         .join(", ");
-    match all.iter().any(|name| name == check) {
-        true => Ok(format!("refused: {list}")),
-        false => Err(format!("refused: {list}; {check} is not among them")),
+    if all.iter().any(|name| name == check) {
+        Ok(format!("refused: {list}"))
+    } else {
+        Err(format!("refused: {list}; {check} is not among them"))
     }
 }
 
@@ -149,9 +147,10 @@ fn sectors(out: &Out, expected: [u64; 3]) -> Result<String, String> {
     ];
     let reported = metric(&run, "align.device.", "reported_bytes")? as u64;
     let text = format!("{}/{}, {} misaligned", seen[0], seen[1], seen[2]);
-    match seen == expected && reported == expected[1] {
-        true => Ok(text),
-        false => Err(format!("{text}; align says that the drive reports {reported}")),
+    if seen == expected && reported == expected[1] {
+        Ok(text)
+    } else {
+        Err(format!("{text}; align says that the drive reports {reported}"))
     }
 }
 
@@ -177,10 +176,7 @@ fn like_fio(out: &Out, least_us: f64) -> Result<String, String> {
     }
     let (ours, fios) = (middle(ours), middle(fios));
     let text = format!("{ours:.0} µs, fio {fios:.0} µs");
-    match ours >= least_us && (ours / fios - 1.0).abs() <= LIKE_FIO {
-        true => Ok(text),
-        false => Err(text),
-    }
+    if ours >= least_us && (ours / fios - 1.0).abs() <= LIKE_FIO { Ok(text) } else { Err(text) }
 }
 
 fn middle(mut three: Vec<f64>) -> f64 {

@@ -107,13 +107,15 @@ fn drawn(quantity: &BarQuantity, mut bars: Vec<BarValue>, names: &[String]) -> C
         let (at, interval) = ((bar.value, place as f64), bar.interval);
         let mark =
             PlotMark { at, interval, interval_along: Along::X, outline: MarkOutline::Filled };
-        plot = match is_log {
-            true => plot.with(Layer::Marks { marks: vec![mark], ink }),
-            false => plot.with(Layer::Bar { at, interval, ink }),
+        plot = if is_log {
+            plot.with(Layer::Marks { marks: vec![mark], ink })
+        } else {
+            plot.with(Layer::Bar { at, interval, ink })
         };
-        let (end, beside) = match is_log {
-            true => (high, Beside::LineEnd),
-            false => (bar.value.max(interval.1.min(high)), Beside::Right),
+        let (end, beside) = if is_log {
+            (high, Beside::LineEnd)
+        } else {
+            (bar.value.max(interval.1.min(high)), Beside::Right)
         };
         plot = plot.with_text((end, at.1), value_text(quantity, bar.value), Ink::Text, beside);
     }
@@ -142,9 +144,10 @@ fn x_axis(quantity: &BarQuantity, low: f64, high: f64, is_log: bool) -> PlotAxis
 
 fn caption(quantity: &BarQuantity, is_log: bool) -> String {
     let better = if quantity.smaller_is_better { "Less is better" } else { "More is better" };
-    let scale = match is_log {
-        true => "the largest is over 30 times the smallest, so the scale is logarithmic",
-        false => "bars from zero",
+    let scale = if is_log {
+        "the largest is over 30 times the smallest, so the scale is logarithmic"
+    } else {
+        "bars from zero"
     };
     let values = match (quantity.is_price, is_log) {
         (true, _) => "From the price of the whole drive.",

@@ -63,9 +63,12 @@ impl FoundFact {
     /// The same on a terminal, the name in a column of this width.
     pub(crate) fn paragraph(&self, name_width: usize) -> Paragraph {
         let lead = Paragraph::new().lead(Role::Dim, format!("  {:<name_width$}  ", self.name));
-        self.items.iter().fold(lead, |paragraph, item| match item.continues {
-            true => paragraph.text(item.role, &item.text),
-            false => paragraph.item(item.role, &item.text),
+        self.items.iter().fold(lead, |paragraph, item| {
+            if item.continues {
+                paragraph.text(item.role, &item.text)
+            } else {
+                paragraph.item(item.role, &item.text)
+            }
         })
     }
 }

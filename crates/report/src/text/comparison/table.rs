@@ -57,9 +57,10 @@ pub(super) fn besides(comparison: &RunComparison, style: Style) -> String {
 
 /// Names of the drives, shortened as far as they stay distinct.
 fn names(comparison: &RunComparison, style: Style) -> Vec<String> {
-    match style.is_whole {
-        true => comparison.names.clone(),
-        false => shorten_apart(&comparison.names, NAME_MIN.max(style.columns / 4)),
+    if style.is_whole {
+        comparison.names.clone()
+    } else {
+        shorten_apart(&comparison.names, NAME_MIN.max(style.columns / 4))
     }
 }
 
@@ -91,9 +92,12 @@ fn row_per_metric(comparison: &RunComparison, has_intervals: bool, style: Style)
 fn metric_column(row: &ComparedMetric) -> Vec<TextCell> {
     let (unit, divisor) = metric_unit(row);
     let values: Vec<String> = row.values.iter().map(|value| rounded(value / divisor)).collect();
-    let ratio = |ratio: &MetricRatio| match ratio.is_shown() {
-        true => format!("{} {}", ratio.sign(), rounded(ratio.times)),
-        false => ratio.sign().to_string(),
+    let ratio = |ratio: &MetricRatio| {
+        if ratio.is_shown() {
+            format!("{} {}", ratio.sign(), rounded(ratio.times))
+        } else {
+            ratio.sign().to_string()
+        }
     };
     let ratios: Vec<String> = row.against_first.iter().map(ratio).collect();
     let widest = ratios.iter().map(|text| width(text)).max().unwrap_or(0);
