@@ -29,7 +29,7 @@ fn killed_run_resumes_after_its_rounds() {
     let plan = scratch.run(&device.node, &[STEADY, &[&destroy, "--dry-run"]]).code(0);
     assert!(plan.stderr.contains(&format!("(run {id}); --resume continues it")), "{plan}");
     let short = ["--time=50ms", "--resume", "--json", &destroy];
-    let resumed = scratch.run(&device.node, &[STEADY, &short]).code(0);
+    let resumed = scratch.run(&device.node, &[STEADY, &short]).measured();
     let run = resumed.json();
     assert_eq!(statuses(&run), [("steady", "done")]);
     assert_eq!(run["plan"]["seed"], stopped["plan"]["seed"]);
