@@ -30,6 +30,8 @@ export class Checks {
   async open(name, options) {
     const context = await this.browser.newContext(options);
     const page = await context.newPage();
+    // A machine that is busy with tests draws a page late.
+    page.setDefaultTimeout(120_000);
     page.on('console', (message) => this.expect(false, `${name}: console: ${message.text()}`));
     page.on('pageerror', (error) => this.expect(false, `${name}: ${error}`));
     page.on('request', (request) => {
