@@ -1,5 +1,6 @@
 //! Generated pages of `docs/`: every finding, and the rules behind the verdicts.
 
+use crate::chart::plain_words::capitalized;
 use crate::verdict::dots;
 use crate::verdict::use_cases::{Requirement, USE_CASES};
 use crate::workloads::evidence;
@@ -96,11 +97,6 @@ fn meaning(severity: Severity) -> &'static str {
 
 fn anchor(id: FindingId) -> String {
     format!("{}-{}", id.spec().id.to_lowercase(), id.spec().name)
-}
-
-pub(crate) fn capitalized(word: &str) -> String {
-    let mut chars = word.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 fn field(text: &str) -> String {

@@ -11,10 +11,10 @@ mod standing;
 mod style;
 mod verdicts;
 
+use crate::chart::plain_words::capitalized;
 use crate::chart::{Chart, PAGE_DOTS_MAX, PictureSize, Theme, svg};
 use crate::comparison::name_of;
 use crate::drive_class::known_drives::KnownDrive;
-use crate::markdown::capitalized;
 use crate::text::minute;
 use crate::verdict::answer::{answer_with_figures, kind_words};
 use crate::workloads::{charts, phase_charts, title, workload};
@@ -82,7 +82,11 @@ pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
                 p.small { (question(result)) }
                 @if let Some(reason) = &result.reason { p.warning { (reason) } }
                 (figures::tables(&without_early_intervals(result)))
-                div.charts { @for chart in charts(&measured(result)) { (one_picture(&chart, PictureSize::WIDE, Theme::FoldedPage)) } }
+                div.charts {
+                    @for chart in charts(&measured(result)) {
+                        (one_picture(&chart, PictureSize::WIDE, Theme::FoldedPage))
+                    }
+                }
             }
         }
         (findings(&run.findings))

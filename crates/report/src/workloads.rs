@@ -23,15 +23,17 @@ pub use align::phybs_table::phybs_table;
 
 use crate::chart::Chart;
 use crate::chart::over_time::phases;
+use crate::chart::plain_words::capitalized;
 use crate::chart::plain_words::cell_words;
 use crate::figure_grid::FigureGrid;
-use crate::markdown::capitalized;
 use crate::terminal::Style;
 use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::{Cell, Metric, Run, Suite, TestKind, TestResult};
 use facts::FoundFact;
 
 pub(crate) struct WorkloadReport {
+    /// The heading of its figures.
+    pub(crate) title: &'static str,
     pub(crate) test: TestKind,
     /// Empty where there is nothing to show.
     pub(crate) table: fn(&TestResult, Style) -> String,
@@ -67,6 +69,7 @@ impl WorkloadReport {
     const fn new(test: TestKind, table: fn(&TestResult, Style) -> String) -> Self {
         Self {
             test,
+            title: "",
             table,
             charts: |_| Vec::new(),
             headline: |_| None,
@@ -132,23 +135,8 @@ pub(crate) fn workload(test: TestKind) -> &'static WorkloadReport {
 }
 
 /// A test as the heading of its figures.
-pub(crate) const fn title(test: TestKind) -> &'static str {
-    match test {
-        TestKind::Transfer => "Speed",
-        TestKind::Latency => "Waiting",
-        TestKind::Surface => "Over the drive",
-        TestKind::TinyWrites => "Small writes",
-        TestKind::Align => "Alignment",
-        TestKind::Fill => "Filling the drive",
-        TestKind::Verify => "Capacity",
-        TestKind::Apps => "Applications",
-        TestKind::Copy => "Copying",
-        TestKind::FillFiles => "Writing files until it is full",
-        TestKind::ReadFiles => "Reading the files back",
-        TestKind::Steady => "Writing for hours",
-        TestKind::Sql => "Databases",
-        TestKind::Geometry => "What kind of drive it is",
-    }
+pub(crate) fn title(test: TestKind) -> &'static str {
+    workload(test).title
 }
 
 pub(crate) fn name_of_cell(result: &TestResult, cell: &str) -> String {

@@ -110,8 +110,8 @@ fn quantile_interval(ascending: &[f64], q: f64, confidence: f64) -> Option<Inter
 }
 
 /// The ranks, from 1, of the order statistics of `n` independent values that enclose the quantile `share` with a risk
-/// of at most `risk`, half of it on each side (David and Nagaraja, 7.1). A side is `None` where even the smallest or the
-/// largest value does not bound it: two-sided 95 % for the 99th percentile need 368 values above.
+/// of at most `risk`, half of it on each side (David and Nagaraja, 7.1). A side is `None` where even the smallest or
+/// the largest value does not bound it: two-sided 95 % for the 99th percentile need 368 values above.
 pub fn quantile_ranks(n: u64, share: f64, risk: f64) -> (Option<u64>, Option<u64>) {
     // The value at a rank is above the quantile exactly where fewer values than that lie at or below it.
     let below = |rank: u64| binomial_cdf(rank - 1, n, share).unwrap_or(f64::NAN);

@@ -24,3 +24,8 @@ pub fn shape_words(shape: &Shape) -> String {
 pub fn cell_label(cell: &Cell) -> String {
     format!("{} {} Q{}", cell.mix, cell.shape.block.short().to_uppercase(), cell.shape.depth)
 }
+
+pub(crate) fn capitalized(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

@@ -1,11 +1,11 @@
 //! One metric of all drives as bars from zero, the best first, as reviews draw them.
 
 use crate::chart::axis::{AxisValues, PlotAxis};
+use crate::chart::plain_words::capitalized;
 use crate::chart::plot::{Along, Beside, Ink, Layer, MarkOutline, Plot, PlotMark};
 use crate::chart::{Chart, extent};
 use crate::comparison::side_by_side::{REQUESTS, per_reads, per_terabyte};
 use crate::comparison::{ComparedMetric, RunComparison};
-use crate::markdown::capitalized;
 use crate::workloads::usable;
 use drivescope_model::metrics::quantity_of;
 use drivescope_model::number::{latency_us, rounded, whole};

@@ -196,8 +196,8 @@ fn price_chart(runs: &[Run], names: &[String], word: &str) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::plain_words::capitalized;
     use crate::compare;
-    use crate::markdown::capitalized;
     use crate::testing::{hard_disk, hard_disk_surface, nvme};
     use drivescope_model::units::Price;
 

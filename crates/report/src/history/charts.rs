@@ -1,12 +1,12 @@
 //! A drive's metrics over its runs.
 
 use crate::chart::axis::PlotAxis;
+use crate::chart::plain_words::capitalized;
 use crate::chart::plot::{Along, Beside, Ink, Layer, MarkOutline, Plot, PlotMark, Point};
 use crate::chart::time_axis::{day_number, time_axis};
 use crate::chart::{Chart, extent};
 use crate::dates::{day_of, day_words};
 use crate::history::{DriveHistory, HistoryValue, MetricHistory, RUNS_MIN};
-use crate::markdown::capitalized;
 use crate::text::{change_clause, change_words, history_unit};
 use drivescope_model::number::rounded;
 

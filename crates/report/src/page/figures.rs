@@ -40,7 +40,7 @@ const COLUMNS_BESIDE: usize = 4;
 const COMMON_MIN: f64 = 0.85;
 
 /// Cells and the columns that any of them has.
-type Group<'r> = (Vec<&'r str>, Vec<(&'static str, &'static str)>);
+type CellGroup<'r> = (Vec<&'r str>, Vec<(&'static str, &'static str)>);
 
 pub fn tables(result: &TestResult) -> Markup {
     let groups = groups(result);
@@ -56,15 +56,15 @@ pub fn are_narrow(result: &TestResult) -> bool {
     groups(result).iter().all(|(_, columns)| columns.len() <= COLUMNS_BESIDE)
 }
 
-fn groups(result: &TestResult) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups(result: &TestResult) -> Vec<CellGroup<'_>> {
+    let mut groups: Vec<CellGroup<'_>> = Vec::new();
     for cell in cells(result) {
         let columns: Vec<_> =
             COLUMNS.into_iter().filter(|(quantity, _)| is_told(result, cell, quantity)).collect();
         if columns.is_empty() {
             continue;
         }
-        let is_alike = |group: &&mut Group<'_>| {
+        let is_alike = |group: &&mut CellGroup<'_>| {
             let common = columns.iter().filter(|column| group.1.contains(column)).count();
             let all = columns.len() + group.1.len() - common;
             common as f64 >= COMMON_MIN * all as f64
@@ -89,7 +89,7 @@ fn is_told(result: &TestResult, cell: &str, quantity: &str) -> bool {
     has(quantity) && !(quantity == "mb_s" && is_counted && !cell.starts_with("seq"))
 }
 
-fn table(result: &TestResult, (cells, columns): &Group<'_>) -> Markup {
+fn table(result: &TestResult, (cells, columns): &CellGroup<'_>) -> Markup {
     let name = title(result.test);
     let drawn = html! {
         div.scroll tabindex="0" role="region" aria-label={ (name) ": figures of " (name_of_cell(result, cells[0])) } {

@@ -60,10 +60,12 @@ padding:6px 0}.verdicts:not(.compared) td,.verdicts:not(.compared) th{border:0;p
 @media(min-width:1140px){.charts{grid-template-columns:minmax(0,1fr) minmax(0,1fr)}}\
 @media print{@page{margin:12mm}.verdicts:not(.compared) tr{display:grid;grid-template-columns:1fr auto auto;\
 gap:0 10px;border-bottom:1px solid var(--grid);padding:3px 0}.verdicts:not(.compared) td,\
-.verdicts:not(.compared) th{border:0;padding:0;white-space:normal}.verdicts .why{grid-column:1/4}body{font-size:9.5pt}main{max-width:none;padding:0}.tools,.screen,.tip{display:none}\
+.verdicts:not(.compared) th{border:0;padding:0;white-space:normal}.verdicts .why{grid-column:1/4}\
+body{font-size:9.5pt}main{max-width:none;padding:0}.tools,.screen,.tip{display:none}\
 details{display:block}section{margin-top:14px;padding-top:8px}h2,figcaption,summary{break-after:avoid}\
 figure,article,tr,.overview,.first{break-inside:avoid}.scroll{overflow:visible}table{font-size:8pt}\
-th,td{padding:2px 6px 2px 0}td .small{font-size:7pt}.wide{display:none}.narrow{display:block}.charts>.tables{grid-column:1/-1}.answer{font-size:12pt}\
+th,td{padding:2px 6px 2px 0}td .small{font-size:7pt}.wide{display:none}.narrow{display:block}\
+.charts>.tables{grid-column:1/-1}.answer{font-size:12pt}\
 .charts,.overview{grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:10px 20px}}";
 
 pub fn page_style() -> String {

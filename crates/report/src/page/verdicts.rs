@@ -1,7 +1,7 @@
 //! What a drive suits: dots with a word each, and the figure that decided.
 
 use super::findings::title;
-use crate::markdown::capitalized;
+use crate::chart::plain_words::capitalized;
 use crate::verdict::criteria::Criterion;
 use crate::verdict::{simulated_note_removed, untested};
 use crate::workloads::workload;
@@ -121,7 +121,7 @@ fn short_reason(verdict: &Verdict) -> String {
     reason
 }
 
-/// The rule that gave the points, or the weakest so far; `None` where a finding about the drive gave them, or nothing did.
+/// The rule that gave the points, or the weakest so far; `None` where a finding about the drive gave them, or none.
 fn deciding(verdict: &Verdict) -> Option<&Rule> {
     let share = |rule: &Rule| {
         let share = rule.value / rule.thresholds[0];

@@ -9,10 +9,10 @@ const SHOWN_MAX: usize = 4;
 const INDENT: usize = 6;
 const BRIEF_INDENT: usize = 10;
 
-type Group<'f> = (FindingId, Vec<&'f Finding>);
+type FindingGroup<'f> = (FindingId, Vec<&'f Finding>);
 
 /// Problems, invalid numbers, warnings, notes; findings of the same id are one.
-fn by_severity(findings: &[Finding]) -> Vec<Group<'_>> {
+fn by_severity(findings: &[Finding]) -> Vec<FindingGroup<'_>> {
     let mut groups = grouped(findings.iter().map(|finding| (finding.id, finding)));
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(group[0].severity));
     groups
@@ -55,7 +55,7 @@ pub fn finding_explained(id: FindingId, style: Style) -> String {
     parts.concat()
 }
 
-fn one((id, group): &Group<'_>, style: Style) -> String {
+fn one((id, group): &FindingGroup<'_>, style: Style) -> String {
     let severity = group[0].severity;
     let out = Paragraph::new()
         .lead(role(severity), format!("{id}  {:<7}", severity.name()))
@@ -72,7 +72,7 @@ fn one((id, group): &Group<'_>, style: Style) -> String {
     out + &remedy.lines(INDENT + 2, style)
 }
 
-fn one_line(group: &Group<'_>, style: Style) -> String {
+fn one_line(group: &FindingGroup<'_>, style: Style) -> String {
     let (id, all) = group;
     let (severity, means) = (all[0].severity, id.spec().means);
     let sign = if severity > Severity::Note { '!' } else { ' ' };

@@ -2,9 +2,9 @@
 
 use super::runs::minute;
 use crate::chart::extent;
+use crate::chart::plain_words::capitalized;
 use crate::dates::{clock, day_of, day_words, period};
 use crate::history::{DriveHistory, MetricChange, MetricHistory, RUNS_MIN};
-use crate::markdown::capitalized;
 use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, sections};
 use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;

@@ -19,6 +19,7 @@ const FELT_RATIO: f64 = 1.1;
 const NAME_WIDTH: usize = 9;
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Alignment",
     charts: charts::charts,
     headline,
     facts,

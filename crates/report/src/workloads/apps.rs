@@ -3,7 +3,7 @@
 mod charts;
 
 use super::WorkloadReport;
-use crate::markdown::capitalized;
+use crate::chart::plain_words::capitalized;
 use crate::terminal::{
     CellRows, Column, Figure, Paragraph, Role, Style, TextCell, TextTable, cells, find, sections,
     texts, value,
@@ -17,6 +17,7 @@ const SAME_SHARE: f64 = 0.02;
 const SENTENCES_MAX: usize = 3;
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Applications",
     extremes: "max",
     charts: charts::charts,
     headline,

@@ -4,7 +4,7 @@ mod charts;
 
 use super::WorkloadReport;
 use super::rates::wide_table;
-use crate::markdown::capitalized;
+use crate::chart::plain_words::capitalized;
 use crate::terminal::{
     CellRows, Figure, Paragraph, Role, Style, TextCell, cells, find_usable, texts, value,
 };
@@ -19,6 +19,7 @@ const EVIDENCE: &[Evidence] = &[
 ];
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Copying",
     evidence: EVIDENCE,
     charts: charts::charts,
     headline,

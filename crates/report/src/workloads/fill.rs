@@ -25,6 +25,7 @@ const EVIDENCE: &[Evidence] =
     &[Evidence::of_writes(Criterion::SequentialWrites, "fill.write.mean_mb_s")];
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Filling the drive",
     charts: charts::charts,
     headline: charts::headline,
     evidence: EVIDENCE,

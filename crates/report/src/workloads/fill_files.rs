@@ -8,6 +8,7 @@ const EVIDENCE: &[Evidence] =
     &[Evidence::of_writes(Criterion::SequentialWrites, "fill-files.write.mean_mb_s")];
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Writing files until it is full",
     evidence: EVIDENCE,
     extremes: "min and max",
     headline: |result| file_rates::headline(result, "write", "written"),

@@ -10,6 +10,7 @@ use drivescope_model::number::{latency_us, rounded, whole};
 use drivescope_model::{Bytes, FindingId, Metric, TestKind, TestResult};
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "What kind of drive it is",
     charts: charts::charts,
     headline: charts::headline,
     facts,

@@ -20,6 +20,7 @@ const EVIDENCE: &[Evidence] = &[
 ];
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Waiting",
     extremes: "max",
     reads_for_a_time: true,
     evidence: EVIDENCE,

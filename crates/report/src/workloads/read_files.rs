@@ -9,6 +9,7 @@ const EVIDENCE: &[Evidence] =
     &[Evidence::of_writes(Criterion::SequentialReads, "read-files.read.mean_mb_s")];
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Reading the files back",
     evidence: EVIDENCE,
     extremes: "min and max",
     headline: |result| file_rates::headline(result, "read", "read"),

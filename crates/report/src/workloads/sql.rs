@@ -21,6 +21,7 @@ const EVIDENCE: &[Evidence] = &[
 ];
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Databases",
     extremes: "max",
     writes_for_a_time: true,
     evidence: EVIDENCE,

@@ -27,6 +27,7 @@ const EVIDENCE: &[Evidence] = &[
 ];
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Writing for hours",
     extremes: "max",
     reads_for_a_time: true,
     writes_for_a_time: true,
@@ -37,8 +38,8 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     ..WorkloadReport::new(TestKind::Steady, table)
 };
 
-/// `Steady: 8,120 IOPS in rounds 7 to 11, 19 % of the first (Random 4 KiB, Q32 × 4, write)`, of the tracked cell with the largest
-/// loss.
+/// `Steady: 8,120 IOPS in rounds 7 to 11, 19 % of the first (Random 4 KiB, Q32 × 4, write)`, of the tracked cell with
+/// the largest loss.
 fn headline(result: &TestResult) -> Option<String> {
     if let Some(kept) = value(result, "steady", "kept_ratio") {
         let kept = rounded(kept * 100.0);

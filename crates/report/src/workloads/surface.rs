@@ -21,6 +21,7 @@ const EVIDENCE: &[Evidence] = &[
 ];
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Over the drive",
     extremes: "min and max",
     evidence: EVIDENCE,
     charts: charts::charts,

@@ -18,6 +18,7 @@ const EVIDENCE: &[Evidence] =
     &[Evidence::of_writes(Criterion::SyncedWrites, "tiny-writes.rnd16_sync.iops").preferred()];
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Small writes",
     reads_for_a_time: true,
     writes_for_a_time: true,
     evidence: EVIDENCE,

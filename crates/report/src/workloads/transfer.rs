@@ -40,6 +40,7 @@ const KEPT_MIN: f64 = 0.85;
 const GROUP_GAP: usize = 3;
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Speed",
     extremes: "max",
     reads_for_a_time: true,
     writes_for_a_time: true,

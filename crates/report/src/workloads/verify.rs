@@ -3,7 +3,7 @@
 
 use super::WorkloadReport;
 use super::facts::FoundFact;
-use crate::markdown::capitalized;
+use crate::chart::plain_words::capitalized;
 use crate::terminal::{Paragraph, Role, Style, value};
 use crate::verdict::criteria::{Criterion, Evidence};
 use drivescope_model::findings::FindingId;
@@ -17,6 +17,7 @@ const EVIDENCE: &[Evidence] = &[
 ];
 
 pub(super) const REPORT: WorkloadReport = WorkloadReport {
+    title: "Capacity",
     headline,
     facts,
     evidence: EVIDENCE,

@@ -31,13 +31,13 @@ struct SharedAnswers {
 #[derive(Default)]
 struct KnownDrives {
     /// By kernel name.
-    drives: BTreeMap<String, KnownDrive>,
+    drives: BTreeMap<String, AskedDrive>,
     /// Drives are being asked.
     is_asking: bool,
 }
 
 #[derive(Default)]
-struct KnownDrive {
+struct AskedDrive {
     last: Option<Drive>,
     /// Why the last answer is incomplete.
     trouble: Option<String>,
@@ -47,7 +47,7 @@ struct KnownDrive {
     silent: Option<Instant>,
 }
 
-impl KnownDrive {
+impl AskedDrive {
     fn ask(&mut self, now: Instant) {
         self.unanswered.get_or_insert(now);
     }
@@ -107,7 +107,7 @@ impl DrivesOfMachine {
                 name_served(&mut drive);
                 Some(drive)
             };
-            known.drives.get(name).unwrap_or(&KnownDrive::default()).listed(unasked, now)
+            known.drives.get(name).unwrap_or(&AskedDrive::default()).listed(unasked, now)
         };
         names.iter().filter_map(listed).collect()
     }
@@ -169,11 +169,11 @@ mod tests {
         let begun = Instant::now();
         let at = |seconds: u64| begun + Duration::from_secs(seconds);
         let unasked = || Some(answer(true).drive);
-        let mut drive = KnownDrive::default();
+        let mut drive = AskedDrive::default();
         drive.ask(at(0));
         let first = drive.listed(unasked, at(0)).unwrap();
         assert!(first.is_awaited && first.trouble.is_none(), "it is known at once, and awaited");
-        let trouble = |drive: &KnownDrive, seconds| {
+        let trouble = |drive: &AskedDrive, seconds| {
             let listed = drive.listed(unasked, at(seconds)).unwrap();
             assert!(!listed.is_awaited);
             listed.trouble.unwrap_or_default()

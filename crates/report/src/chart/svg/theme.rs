@@ -47,7 +47,8 @@ const SHAPES: &str = "\
     .rim{stroke-width:1}.dots{stroke-width:2.6;stroke-linecap:round;opacity:.5}\
     .open{stroke:currentColor;stroke-width:2}\
     .interval{stroke:currentColor;stroke-width:2.4;opacity:.5}\
-    .strong{font-weight:650}.halo{paint-order:stroke;stroke-width:4;stroke-linejoin:round}.rule{stroke:currentColor;stroke-width:1}\
+    .strong{font-weight:650}.halo{paint-order:stroke;stroke-width:4;stroke-linejoin:round}\
+    .rule{stroke:currentColor;stroke-width:1}\
     .band{fill:currentColor;opacity:.35}.level{stroke:currentColor;stroke-width:3}\
     .span{stroke:currentColor;stroke-width:7;stroke-linecap:round;opacity:.4}";
 
