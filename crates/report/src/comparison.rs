@@ -1,6 +1,6 @@
 //! Runs compared: the metrics that all of them have, each as a ratio to the first run.
 
-mod bars;
+pub(crate) mod bars;
 pub(crate) mod charts;
 mod left_out;
 pub(crate) mod paired;
@@ -67,6 +67,13 @@ pub struct MetricRatio {
     /// not known; `None` from single rounds.
     pub interval: Option<(f64, f64)>,
     pub outcome: RatioOutcome,
+}
+
+impl RunComparison {
+    /// The same with the drives' models as names, as pages and pictures show them.
+    pub(crate) fn by_model(&self, runs: &[Run]) -> Self {
+        Self { names: names_by_model(runs), ..self.clone() }
+    }
 }
 
 impl MetricRatio {
@@ -191,6 +198,21 @@ pub(crate) fn names(runs: &[Run]) -> Vec<String> {
         if is_alone(name) { name.clone() } else { format!("{name} {}", id(run)) }
     };
     runs.iter().zip(&plain).map(name).collect()
+}
+
+/// Models, with the label or the start of the run's id where two would be equal.
+fn names_by_model(runs: &[Run]) -> Vec<String> {
+    let labelled = names(runs);
+    let name = |(run, labelled): (&Run, &String)| {
+        let model = name_of(run);
+        let is_alone = runs.iter().filter(|other| name_of(other) == model).count() == 1;
+        match labelled.strip_prefix(&model) {
+            _ if is_alone => model,
+            Some(_) => labelled.clone(),
+            None => format!("{model} ({labelled})"),
+        }
+    };
+    runs.iter().zip(&labelled).map(name).collect()
 }
 
 /// Other differences between the runs: program, machine, engine, plan, status.

@@ -273,10 +273,6 @@ fn facts_found(result: &TestResult) -> Markup {
     }
 }
 
-fn wide_figure(chart: &Chart) -> Markup {
-    one_picture(chart, PictureSize::WIDE, Theme::Page)
-}
-
 fn one_picture(chart: &Chart, size: PictureSize, theme: Theme) -> Markup {
     html! {
         figure {

@@ -84,7 +84,7 @@ impl Subject {
             (None, [run]) => page_among(run, &self.known, question).alone(),
             (None, runs) => {
                 let comparison = drivescope_report::compare(runs, BAND, false);
-                comparison_page(&comparison, runs, question).alone()
+                comparison_page(&comparison, runs, question, |_| None).alone()
             }
         }
     }

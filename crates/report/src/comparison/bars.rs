@@ -15,6 +15,10 @@ use drivescope_model::{Metric, Run};
 /// Where the largest is more than this many times the smallest, bars from zero would hide the small ones.
 const LOG_FROM: f64 = 30.0;
 
+/// What most charts of bars have in common, which a page says once.
+pub(crate) const ORDINARY: &str = "More is better; bars from zero.";
+pub(crate) const METHOD: &str = "Median of the rounds; line: 95 % interval.";
+
 /// A bar of a run.
 struct BarValue {
     /// Index of the run.
@@ -143,18 +147,15 @@ fn x_axis(quantity: &BarQuantity, low: f64, high: f64, is_log: bool) -> PlotAxis
 }
 
 fn caption(quantity: &BarQuantity, is_log: bool) -> String {
-    let better = if quantity.smaller_is_better { "Less is better" } else { "More is better" };
-    let scale = if is_log {
-        "the largest is over 30 times the smallest, so the scale is logarithmic"
-    } else {
-        "bars from zero"
+    let shown = match (quantity.smaller_is_better, is_log) {
+        (false, false) => ORDINARY,
+        (true, false) => "Less is better; bars from zero.",
+        (false, true) => "More is better; logarithmic, since the range is over 30 times.",
+        (true, true) => "Less is better; logarithmic, since the range is over 30 times.",
     };
-    let values = match (quantity.is_price, is_log) {
-        (true, _) => "From the price of the whole drive.",
-        (false, true) => "Median of the rounds; line: 95 % interval.",
-        (false, false) => "Median of the rounds; line: 95 % interval where wider than 2 %.",
-    };
-    format!("{better}; {scale}. {values}")
+    let values =
+        if quantity.is_price { "From the price of the whole drive." } else { METHOD };
+    format!("{shown} {values}")
 }
 
 fn value_text(quantity: &BarQuantity, value: f64) -> String {

@@ -7,6 +7,7 @@ use crate::chart::{Chart, end_rates, extent, points_of};
 use crate::comparison::RunComparison;
 use crate::comparison::bars::{bars, price_bars};
 use crate::comparison::side_by_side::per_terabyte;
+use crate::terminal::shorten_apart;
 use crate::verdict::criteria::Criterion;
 use crate::workloads::answer_to;
 use drivescope_model::number::rounded;
@@ -14,11 +15,14 @@ use drivescope_model::{Run, TestResult};
 
 /// More curves cannot be distinguished.
 const CURVES_MAX: usize = 5;
+/// Longest name at the end of a curve, in characters.
+const NAME_MAX: usize = 16;
 /// From this ratio of the largest to the smallest value, an axis is logarithmic.
 const LOG_FROM: f64 = 5.0;
 
 /// Every chart of runs side by side: the runs in every compared metric, curves, and prices.
 pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
+    let comparison = &comparison.by_model(runs);
     let bars = comparison.rows.iter().filter_map(|row| bars(row, comparison, runs));
     bars.chain(curves(comparison, runs))
         .chain(price_charts(runs, &comparison.names, "price"))
@@ -27,7 +31,7 @@ pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart>
 
 /// Curves of all runs in one picture: rates over the drive, and latencies of small reads.
 fn curves(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
-    let names = &comparison.names;
+    let names = &shorten_apart(&comparison.names, NAME_MAX);
     let rates = CURVES.iter().filter_map(|curve| over_the_drive(runs, names, curve));
     rates.chain(slow_reads(runs, names)).collect()
 }
@@ -91,7 +95,7 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
         let ink = Ink::Series(*i);
         let last = points[points.len() - 1];
         let [start, end] = ends.map(rounded);
-        let text = format!("{} {end}", shortened(&names[*i]));
+        let text = format!("{} {end}", names[*i]);
         said.push(format!("{}: {start} to {end} MB/s", names[*i]));
         let points = points.iter().copied().filter(|point| !is_log || point.1 > 0.0).collect();
         plot = plot
@@ -114,17 +118,6 @@ fn over_the_drive(runs: &[Run], names: &[String], curve: &Curve) -> Option<Chart
     })
 }
 
-/// Longest name at the end of a curve, in characters.
-const NAME_MAX: usize = 16;
-
-fn shortened(name: &str) -> String {
-    if name.chars().count() > NAME_MAX {
-        name.chars().take(NAME_MAX - 1).chain(['…']).collect()
-    } else {
-        name.to_string()
-    }
-}
-
 /// Cells of small reads at depth 1 over the whole drive.
 const SLOW_READS: [&str; 2] = ["transfer.rnd4k_q1t1.read", "latency.span100"];
 
@@ -136,7 +129,7 @@ fn slow_reads(runs: &[Run], names: &[String]) -> Option<Chart> {
             results.find_map(|result: &TestResult| tail_of(result, key))
         };
         let curves =
-            runs.iter().zip(names).filter_map(|(run, name)| Some((shortened(name), of_run(run)?)));
+            runs.iter().zip(names).filter_map(|(run, name)| Some((name.clone(), of_run(run)?)));
         let curves: Vec<(String, Vec<Point>)> = curves.take(CURVES_MAX).collect();
         let is_all = curves.len() == runs.len().min(CURVES_MAX) && curves.len() > 1;
         let chart = tails_chart("compare-tails", curves).filter(|_| is_all)?;

@@ -54,9 +54,9 @@ fn findings(out: &mut String, run: &Run) {
     }
     out.push_str("\n## Findings\n\n");
     for it in &run.findings {
-        let (id, severity) = (it.id, it.severity.name());
-        let _ =
-            writeln!(out, "- **{id}** ({severity}): {}. {}", text(&it.evidence), text(&it.remedy));
+        let (id, severity, means) = (it.id, it.severity.name(), text(it.id.spec().means));
+        let (evidence, remedy) = (text(&it.evidence), text(&it.remedy));
+        let _ = writeln!(out, "- **{id}** ({severity}): {means}. {evidence}. {remedy}");
     }
 }
 
@@ -72,6 +72,7 @@ fn metrics(out: &mut String, result: &TestResult) {
     for metric in &result.metrics {
         let Metric { key, value, low, high, unit, valid, .. } = metric;
         // Of this program they have no letter that Markdown obeys; of a document from elsewhere, any.
+        let unit = if unit == "us" { "µs" } else { unit };
         let (key, unit) = (clean(key).replace('|', "\\|"), clean(unit).replace('|', "\\|"));
         let interval = if metric.pooled || low == high {
             String::new()

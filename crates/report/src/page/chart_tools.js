@@ -21,7 +21,7 @@ big.onpointerdown=e=>{drag=place(e);big.setPointerCapture(e.pointerId)};big.onpo
 big.onpointermove=e=>{if(!drag)return;const v=big.viewBox.baseVal,p=place(e);
 look(v.x+drag.x-p.x,v.y+drag.y-p.y,v.width)};
 box.showModal()};
-document.querySelectorAll("figure").forEach(figure=>{
+document.querySelectorAll("figure:not(.bars figure)").forEach(figure=>{
 const charts=[...figure.querySelectorAll("svg[data-x]")];if(!charts.length)return;
 const tools=make(figure,"p");tools.className="tools";
 const parts=[...figure.querySelectorAll(".line[data-n]")],names=[...new Set(parts.map(e=>e.dataset.n))];

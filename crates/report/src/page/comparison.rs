@@ -1,9 +1,12 @@
 //! Runs side by side: what they come to, bars of each metric, every figure with its ratio, uses, then each run.
 
-use super::{Detail, PageContent, document, figure, findings, head, suits, test, wide_figure};
+use super::verdicts::word;
+use super::{Detail, PageContent, document, figure, findings, head, suits, test};
 use crate::chart::{Chart, FOLDED_DOTS_MAX};
+use crate::comparison::bars::{METHOD, ORDINARY};
 use crate::comparison::{ComparedMetric, MetricRatio, RunComparison, name_of};
 use crate::comparison_charts;
+use crate::first_seen::distinct;
 use crate::text::{best_of, factor, metric_unit, sentences, simulated_badge};
 use drivescope_model::number::rounded;
 use drivescope_model::{Run, TestResult};
@@ -14,13 +17,16 @@ use maud::{Markup, html};
 const WORDS: [&str; 11] =
     ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten"];
 
-/// The other runs are compared with the first; `question` as for [`page`](super::page).
+/// The other runs are compared with the first; `question` as for [`page`](super::page); `baseline` has the address of
+/// the same comparison with another first run, by its index.
 pub fn comparison_page(
     comparison: &RunComparison,
     runs: &[Run],
     question: impl Fn(&TestResult) -> String,
+    baseline: impl Fn(usize) -> Option<String>,
 ) -> PageContent {
-    let title = title(runs.len());
+    let comparison = &comparison.by_model(runs);
+    let title = title(runs);
     let body = html! {
         header {
             p.small {
@@ -38,18 +44,24 @@ pub fn comparison_page(
             @for reason in &comparison.left_out { p.small { "Left out: " (reason) } }
         }
         (pictures(&comparison_charts(comparison, runs)))
-        (metrics(comparison, runs))
+        (metrics(comparison, runs, &baseline))
         (besides(comparison))
         @for run in runs { (whole_run(run, &question)) }
     };
     PageContent { title: format!("{title}: {}", comparison.names.join(", ")), body }
 }
 
-fn title(count: usize) -> String {
-    match WORDS.get(count) {
-        Some(word) if count == 1 => format!("{word} run"),
-        Some(word) => format!("{word} runs compared"),
-        None => format!("{count} runs compared"),
+fn title(runs: &[Run]) -> String {
+    let drive = |run: &Run| {
+        let drive = run.drive.as_ref();
+        (name_of(run), drive.and_then(|drive| drive.serial.clone()))
+    };
+    let drives = distinct(runs.iter().map(drive)).len();
+    let what = if drives == runs.len() { "drives" } else { "runs" };
+    match WORDS.get(runs.len()) {
+        Some(word) if runs.len() == 1 => format!("{word} run"),
+        Some(word) => format!("{word} {what} compared"),
+        None => format!("{} {what} compared", runs.len()),
     }
 }
 
@@ -61,7 +73,8 @@ fn pictures(charts: &[Chart]) -> Markup {
         @if !bars.is_empty() {
             section {
                 h2 { "Best first" }
-                div.charts { @for chart in bars { (wide_figure(chart)) } }
+                p.small { (ORDINARY) " " (METHOD) " Charts that differ say so." }
+                div.charts.bars { @for chart in bars { (figure(&without_the_ordinary(chart))) } }
             }
         }
         @if !curves.is_empty() {
@@ -73,8 +86,18 @@ fn pictures(charts: &[Chart]) -> Markup {
     }
 }
 
+/// Its caption has only what the section does not say of all.
+fn without_the_ordinary(chart: &Chart) -> Chart {
+    let caption = chart.caption.replace(ORDINARY, "").replace(METHOD, "");
+    Chart { caption: caption.trim().to_string(), ..chart.clone() }
+}
+
 /// A row for each metric, a cell for each drive: value, ratio and interval.
-fn metrics(comparison: &RunComparison, runs: &[Run]) -> Markup {
+fn metrics(
+    comparison: &RunComparison,
+    runs: &[Run],
+    baseline: &impl Fn(usize) -> Option<String>,
+) -> Markup {
     html! {
         @if !comparison.rows.is_empty() {
             section {
@@ -89,7 +112,9 @@ fn metrics(comparison: &RunComparison, runs: &[Run]) -> Markup {
                         thead {
                             tr {
                                 th scope="col" { "metric" }
-                                @for (name, run) in comparison.names.iter().zip(runs) { (drive_head(name, run)) }
+                                @for (i, run) in runs.iter().enumerate() {
+                                    (drive_head(run, baseline(i).filter(|_| i > 0)))
+                                }
                             }
                         }
                         tbody { @for row in &comparison.rows { (metric(row)) } }
@@ -100,13 +125,16 @@ fn metrics(comparison: &RunComparison, runs: &[Run]) -> Markup {
     }
 }
 
-/// The model, and below it the label, if the run has one.
-fn drive_head(name: &str, run: &Run) -> Markup {
-    let model = name_of(run);
+/// The model, below it what else names the run, and a link that makes it the baseline.
+fn drive_head(run: &Run, baseline: Option<String>) -> Markup {
+    let second = run.label.clone().unwrap_or_else(|| run.id.chars().take(4).collect());
     html! {
         th.number scope="col" {
-            (model)
-            @if name != model { span.small { (name) } }
+            (name_of(run))
+            span.small { (second) }
+            @if let Some(address) = baseline {
+                a.small href=(address) aria-label={ "Compare with " (name_of(run)) } { "as baseline" }
+            }
         }
     }
 }
@@ -161,7 +189,7 @@ fn besides(comparison: &RunComparison) -> Markup {
                             @for (i, name) in comparison.names.iter().enumerate() {
                                 tr {
                                     th scope="row" { (name) }
-                                    @for column in &comparison.besides { td { (column.values[i]) } }
+                                    @for column in &comparison.besides { (beside(&column.values[i])) }
                                 }
                             }
                         }
@@ -169,6 +197,16 @@ fn besides(comparison: &RunComparison) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// A price, or dots with their word.
+fn beside(value: &str) -> Markup {
+    let points = value.chars().filter(|c| *c == '●').count() as u8;
+    html! {
+        @if value.contains(['●', '○']) {
+            td { span.points role="img" aria-label={ (points) " of 3" } { (value) } span.small { (word(Some(points))) } }
+        } @else { td { (value) } }
     }
 }
 
@@ -202,7 +240,7 @@ mod tests {
         run.verdict = crate::judge(&run);
         let runs = vec![run; 10];
         let comparison = compare(&runs, 0.03, false);
-        let page = comparison_page(&comparison, &runs, |_| "what?".to_string()).alone();
+        let page = comparison_page(&comparison, &runs, |_| "what?".to_string(), |_| None).alone();
         assert!(page.len() < 1_000_000, "{}", page.len());
         must_have(
             &page,

@@ -1,6 +1,5 @@
 //! What a drive suits: dots with a word each, and the figure that decided.
 
-use super::findings::title;
 use crate::chart::plain_words::capitalized;
 use crate::verdict::criteria::Criterion;
 use crate::verdict::{simulated_note_removed, untested};
@@ -92,7 +91,7 @@ fn rank(verdict: &Verdict) -> &'static str {
     }
 }
 
-fn word(points: Option<u8>) -> &'static str {
+pub(super) fn word(points: Option<u8>) -> &'static str {
     match points {
         Some(0) => "unsuited",
         Some(1) => "with limits",
@@ -174,14 +173,14 @@ pub fn reasons(run: &Run) -> Markup {
     }
 }
 
-/// A reason with the findings of its caution by their titles: `Caution: other programs used the drive`.
+/// A reason with the findings of its caution in words: `Caution: other programs used the drive`.
 fn in_words(because: &str) -> String {
     let sentence = |sentence: &str| match sentence.strip_prefix(CAUTION) {
         None => sentence.to_string(),
         Some(names) => {
             let known = |name: &str| {
                 let found = FindingId::ALL.iter().find(|id| id.spec().name == name);
-                found.map_or(name.to_string(), |id| title(*id).to_string())
+                found.map_or(name.to_string(), |id| id.spec().in_short().to_string())
             };
             format!("{CAUTION}{}", names.split(", ").map(known).collect::<Vec<_>>().join("; "))
         }
@@ -232,7 +231,7 @@ mod tests {
     fn cautions_are_words() {
         assert_eq!(
             in_words("80 reads/s. Caution: other-io, unstable"),
-            "80 reads/s. Caution: Other programs used the drive; Results vary from round to round"
+            "80 reads/s. Caution: other programs used the drive; rounds differ"
         );
     }
 

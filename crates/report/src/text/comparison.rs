@@ -70,32 +70,53 @@ pub(crate) fn sentences(comparison: &RunComparison) -> Vec<String> {
     others.map(|(i, name)| sentence(comparison, i - 1, name)).collect()
 }
 
-/// `Best by the median: A in reads in order (3,250 MB/s), writes in order (1,430 MB/s); B in …`.
+/// `Best by the median: A in reads in order (3,250 MB/s), writes in order (1,430 MB/s); B in …`; where one leads
+/// everywhere, with the next of each headline figure.
 fn leaders(comparison: &RunComparison) -> String {
-    let mut parts: Vec<(usize, Vec<String>)> = Vec::new();
+    let names = &comparison.names;
+    let mut leaders: Vec<(usize, Vec<&ComparedMetric>)> = Vec::new();
     for row in &comparison.rows {
         let Some(best) = best_of(row) else { continue };
-        let (unit, divisor) = metric_unit(row);
-        let unit = if unit.starts_with('/') { unit.to_string() } else { format!(" {unit}") };
-        let what = format!("{} ({}{unit})", row.what, rounded(row.values[best] / divisor));
-        match parts.iter_mut().find(|(i, _)| *i == best) {
-            Some((_, rows)) => rows.push(what),
-            None => parts.push((best, vec![what])),
+        match leaders.iter_mut().find(|(i, _)| *i == best) {
+            Some((_, rows)) => rows.push(row),
+            None => leaders.push((best, vec![row])),
         }
     }
-    let (first, alone) = match parts.as_slice() {
-        [(best, rows)] => (*best, Some(rows.len())),
-        _ => (0, None),
-    };
-    let parts =
-        parts.iter().map(|(i, rows)| format!("{} in {}", comparison.names[*i], rows.join(", ")));
-    match parts.collect::<Vec<_>>().join("; ") {
-        _ if alone.is_some_and(|rows| rows == comparison.rows.len()) => {
-            format!("Best in everything compared, by the medians: {}.", comparison.names[first])
+    match leaders.as_slice() {
+        [] => "All have the same medians.".to_string(),
+        [(best, rows)] if rows.len() == comparison.rows.len() => {
+            let figures = rows.iter().step_by(rows.len().div_ceil(NAMED_MAX));
+            let figures = figures.map(|row| {
+                let next = with_unit(row, second_of(row, *best));
+                format!("{} {} (next {next})", row.what, with_unit(row, row.values[*best]))
+            });
+            let figures: Vec<String> = figures.collect();
+            format!("{} is best in everything compared: {}.", names[*best], figures.join(", "))
         }
-        none if none.is_empty() => "All have the same medians.".to_string(),
-        parts => format!("Best by the median: {parts}."),
+        _ => {
+            let part = |(i, rows): &(usize, Vec<&ComparedMetric>)| {
+                let figure =
+                    |row: &&ComparedMetric| format!("{} ({})", row.what, with_unit(row, row.values[*i]));
+                format!("{} in {}", names[*i], rows.iter().map(figure).collect::<Vec<_>>().join(", "))
+            };
+            let parts: Vec<String> = leaders.iter().map(part).collect();
+            format!("Best by the median: {}.", parts.join("; "))
+        }
     }
+}
+
+/// `3,250 MB/s`, `11,500/s`.
+fn with_unit(row: &ComparedMetric, value: f64) -> String {
+    let (unit, divisor) = metric_unit(row);
+    let space = if unit.starts_with('/') { "" } else { " " };
+    format!("{}{space}{unit}", rounded(value / divisor))
+}
+
+/// The best value of the others.
+fn second_of(row: &ComparedMetric, best: usize) -> f64 {
+    let smaller_is_better = quantity_of(&row.key).is_some_and(|it| it.smaller_is_better);
+    let others = row.values.iter().enumerate().filter(|(i, _)| *i != best).map(|(_, value)| *value);
+    if smaller_is_better { others.fold(f64::INFINITY, f64::min) } else { others.fold(0.0, f64::max) }
 }
 
 /// The run whose value is the best; none where all are the same.

@@ -80,28 +80,14 @@ pub fn compare(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> 
     let store = site.open_store()?;
     let runs = names.iter().map(|name| store.get(name)).collect::<Result<Vec<Run>, _>>()?;
     let comparison = drivescope_report::compare(&runs, BAND, false);
-    let content = comparison_page(&comparison, &runs, question(site));
+    let content = comparison_page(&comparison, &runs, question(site), |i| {
+        Some(with_baseline(&names, names[i]))
+    });
     let body = html! {
-        (baselines(&comparison.names, &names))
+        nav { ul.actions { li { a href="/runs" { "All runs" } } } }
         (content.body)
     };
     Ok(page(&content.title, SitePart::Runs, None, &body))
-}
-
-/// Links to the same comparison with another baseline.
-fn baselines(shown: &[String], names: &[&str]) -> Markup {
-    let others = shown.iter().zip(names).skip(1);
-    html! {
-        nav aria-label="Baseline" {
-            ul.actions {
-                li { a href="/runs" { "All runs" } }
-                li { "Compare with:" }
-                @for (shown, name) in others {
-                    li { a href=(with_baseline(names, name)) { (shown) } }
-                }
-            }
-        }
-    }
 }
 
 fn with_baseline(names: &[&str], baseline: &str) -> String {
