@@ -11,6 +11,7 @@ use drivescope_bench::session::ViewerRequests;
 use drivescope_model::event::Event;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::crossterm::execute;
@@ -75,6 +76,18 @@ fn give_back() {
     let _ = disable_raw_mode();
 }
 
+/// One column stays one column: a sign that takes more in ASCII keeps its first.
+fn as_the_locale_shows(picture: &mut Buffer) {
+    for cell in &mut picture.content {
+        if !cell.symbol().is_ascii() {
+            let shown = output::shown(cell.symbol());
+            if let Some(sign) = shown.chars().next().filter(char::is_ascii) {
+                cell.set_char(sign);
+            }
+        }
+    }
+}
+
 struct LiveView {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     screen: Screen,
@@ -94,7 +107,10 @@ impl LiveView {
             }
             if drawn.is_none_or(|drawn| drawn.elapsed() >= DRAW_EVERY) {
                 // A terminal that takes no picture gets the next one, or has gone: then a signal comes.
-                let _ = self.terminal.draw(|frame| self.screen.draw(frame));
+                let _ = self.terminal.draw(|frame| {
+                    self.screen.draw(frame);
+                    as_the_locale_shows(frame.buffer_mut());
+                });
                 drawn = Some(Instant::now());
             }
             match event::poll(LOOK_EVERY) {
