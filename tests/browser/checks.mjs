@@ -83,7 +83,7 @@ export class Checks {
     this.expect(beyond === null, `${name}: ${beyond} at ${width} px`);
   }
 
-  /** A report on a phone, a desk and paper: text of charts can be read, none covers another or leaves its picture. */
+  /** A page on a phone, a desk and paper: text of charts can be read, none covers another or leaves its picture. */
   async report(name, address) {
     const { context, page } = await this.open(name, { viewport: SIZES[0] });
     await page.goto(address);

@@ -35,6 +35,11 @@ try {
   await checks.page('report', `file://${files.one}`, ['What it suits', 'How it was measured']);
   await checks.report('report', `file://${files.one}`);
   await checks.page('comparison', `file://${files.both}`, ['Every figure', 'What each suits']);
+  await checks.report('comparison', `file://${files.both}`);
+  await checks.page('long names', `file://${files.long}`, ['What it suits']);
+  await checks.report('long names', `file://${files.long}`);
+  await checks.page('comparison of long names', `file://${files.longs}`, ['Every figure']);
+  await checks.report('comparison of long names', `file://${files.longs}`);
   console.log(`reports looked at: ${elapsed()}`);
 
   server = await serve(binary, scratch, 'runs.db');
@@ -45,7 +50,9 @@ try {
     ['nothing found', '/runs?search=absent', ['No stored run matches']],
     ['run', `/runs/${runs.ssd}`, ['What it suits', 'History of this drive']],
     ['several', `/compare?run=${runs.disk[0]}&run=${runs.ssd}`, ['Every figure']],
-    ['history', '/history?drive=wd40efrx', ['Over time', 'new since the run before']],
+    ['run with long names', `/runs/${runs.long}`, ['What it suits']],
+    ['history with long names', '/history?drive=LONG', ['Runs']],
+    ['history', '/history?drive=SIM-WD40EFRX', ['Over time', 'new since the run before']],
     ['models', '/models', ['sim:wd40efrx']],
     ['measure', '/measure?target=sim:wd40efrx', ['What it may write']],
     ['not found', '/runs/000000000000', ['No such run', 'All runs']],

@@ -1,6 +1,7 @@
 // The program under test: a store of simulated runs, reports of them, and `serve`.
 
 import { execFile, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -9,6 +10,10 @@ const call = promisify(execFile);
 
 /** Markup and a terminal's escape in a name. */
 export const EVIL = '<b id="evil">&"\'\u001b[31m';
+
+/** A model's name of 300 letters without a blank, and a label of 300 that is read from right to left. */
+const LONG_MODEL = 'LONGMODEL-'.repeat(30);
+const LONG_LABEL = 'כונן '.repeat(60);
 
 function environment(scratch) {
   const home = join(scratch, 'home');
@@ -31,7 +36,20 @@ export async function makeRuns(binary, scratch) {
   for (const seed of ['2', '3', '4', '5']) {
     disk.push(await run(['sim:wd40efrx', '--suite', 'first', '--seed', seed]));
   }
-  return { ssd: await ssd, disk };
+  return { ssd: await ssd, disk, long: await longNamed(binary, scratch, disk[0]) };
+}
+
+/** The same run once more, of a drive with long names. */
+async function longNamed(binary, scratch, id) {
+  const store = ['--store', join(scratch, 'runs.db')];
+  const run = JSON.parse(await drivescope(binary, scratch, ['show', id, '--json', ...store]));
+  Object.assign(run, { id: 'ffffffffffff', label: LONG_LABEL });
+  run.target.path = 'sim:long';
+  Object.assign(run.drive, { model: LONG_MODEL, serial: 'LONG' });
+  const path = join(scratch, 'long.json');
+  writeFileSync(path, JSON.stringify(run));
+  await drivescope(binary, scratch, ['import', path, ...store]);
+  return run.id;
 }
 
 /** Reports of them, as files. */
@@ -41,7 +59,12 @@ export async function makeReports(binary, scratch, runs) {
     await drivescope(binary, scratch, ['report', ...ids, '-o', path, '--store', join(scratch, 'runs.db')]);
     return path;
   };
-  return { one: await file('one.html', [runs.disk[0]]), both: await file('both.html', [runs.disk[0], runs.ssd]) };
+  return {
+    one: await file('one.html', [runs.disk[0]]),
+    both: await file('both.html', [runs.disk[0], runs.ssd]),
+    long: await file('long.html', [runs.long]),
+    longs: await file('longs.html', [runs.long, runs.disk[0], runs.ssd]),
+  };
 }
 
 /** The rates over the drive that the document of a run has. */

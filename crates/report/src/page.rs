@@ -84,7 +84,7 @@ pub fn so_far(run: &Run, question: impl Fn(&TestResult) -> String) -> Markup {
                 (figures::tables(&without_early_intervals(result)))
                 div.charts {
                     @for chart in charts(&measured(result)) {
-                        (one_picture(&chart, PictureSize::WIDE, Theme::FoldedPage))
+                        (figure_in(&chart, Theme::FoldedPage))
                     }
                 }
             }
@@ -225,15 +225,15 @@ fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
             (facts_found(result))
             @if let Some(reason) = &result.reason { p.small { (ended(result.status)) ": " (reason) } }
             @if let Some(grid) = &grid { (grid::table(grid)) }
-            div.charts {
-                @for chart in &drawn {
-                    @match detail {
-                        // Values at the pointer of many pictures would be too much for a page.
-                        Detail::Folded => (one_picture(chart, PictureSize::WIDE, Theme::FoldedPage)),
-                        _ => (figure(chart)),
-                    }
-                }
+            @if detail == Detail::Folded {
+                // Values at the pointer of many pictures would be too much for a page.
+                (small_charts(&drawn, Theme::FoldedPage))
                 @if is_beside { (figures::tables(result)) }
+            } @else {
+                div.charts {
+                    @for chart in &drawn { (figure(chart)) }
+                    @if is_beside { (figures::tables(result)) }
+                }
             }
             @if !is_beside && grid.is_none() {
                 @if has_facts { details.screen { summary { "All figures" } (figures::tables(result)) } }
@@ -242,9 +242,7 @@ fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
             @if !over_time.is_empty() {
                 details.screen {
                     summary { "Over time" }
-                    div.small-charts {
-                        @for chart in &over_time { (one_picture(chart, PictureSize::NARROW, Theme::Page)) }
-                    }
+                    (small_charts(&over_time, Theme::Page))
                 }
             }
         }
@@ -273,18 +271,27 @@ fn facts_found(result: &TestResult) -> Markup {
     }
 }
 
-fn one_picture(chart: &Chart, size: PictureSize, theme: Theme) -> Markup {
+/// Pictures for phones, as many beside each other as fit.
+fn small_charts(charts: &[Chart], theme: Theme) -> Markup {
     html! {
-        figure {
-            figcaption { strong { (chart.title) } br; (chart.caption) }
-            (PreEscaped(svg(chart, size.fitting(chart), theme)))
+        div.small-charts {
+            @for chart in charts {
+                figure {
+                    figcaption { strong { (chart.title) } br; (chart.caption) }
+                    (PreEscaped(svg(chart, PictureSize::NARROW.fitting(chart), theme)))
+                }
+            }
         }
     }
 }
 
-/// One picture for pages and one for phones; the style sheet shows one of them.
 fn figure(chart: &Chart) -> Markup {
-    let picture = |size: PictureSize| PreEscaped(svg(chart, size.fitting(chart), Theme::Page));
+    figure_in(chart, Theme::Page)
+}
+
+/// One picture for pages and one for phones; the style sheet shows one of them.
+fn figure_in(chart: &Chart, theme: Theme) -> Markup {
+    let picture = |size: PictureSize| PreEscaped(svg(chart, size.fitting(chart), theme));
     html! {
         figure {
             figcaption {

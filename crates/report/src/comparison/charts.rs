@@ -15,14 +15,18 @@ use drivescope_model::{Run, TestResult};
 
 /// More curves cannot be distinguished.
 const CURVES_MAX: usize = 5;
-/// Longest name at the end of a curve, in characters.
+/// Longest name of a row, in characters.
+const ROW_NAME_MAX: usize = 24;
+/// Longest name at the end of a curve.
 const NAME_MAX: usize = 16;
 /// From this ratio of the largest to the smallest value, an axis is logarithmic.
 const LOG_FROM: f64 = 5.0;
 
 /// Every chart of runs side by side: the runs in every compared metric, curves, and prices.
 pub fn comparison_charts(comparison: &RunComparison, runs: &[Run]) -> Vec<Chart> {
-    let comparison = &comparison.by_model(runs);
+    let mut comparison = comparison.by_model(runs);
+    comparison.names = shorten_apart(&comparison.names, ROW_NAME_MAX);
+    let comparison = &comparison;
     let bars = comparison.rows.iter().filter_map(|row| bars(row, comparison, runs));
     bars.chain(curves(comparison, runs))
         .chain(price_charts(runs, &comparison.names, "price"))

@@ -133,7 +133,7 @@ fn drive_head(run: &Run, baseline: Option<String>) -> Markup {
             (name_of(run))
             span.small { (second) }
             @if let Some(address) = baseline {
-                a.small href=(address) aria-label={ "Compare with " (name_of(run)) } { "as baseline" }
+                a.small href=(address) aria-label={ "as baseline: " (name_of(run)) } { "as baseline" }
             }
         }
     }
@@ -213,7 +213,7 @@ fn beside(value: &str) -> Markup {
 fn whole_run(run: &Run, question: &impl Fn(&TestResult) -> String) -> Markup {
     let name = name_of(run);
     html! {
-        section {
+        section.screen {
             details {
                 summary { (name) " · run " (run.id) }
                 (head(run, &name))

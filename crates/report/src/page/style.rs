@@ -55,7 +55,7 @@ details{margin:.6em 0}summary{cursor:pointer;font-weight:600}a{color:inherit}\
 padding:6px 0}.verdicts:not(.compared) td,.verdicts:not(.compared) th{border:0;padding:0}\
 .verdicts .why{grid-column:1/4}.facts{grid-template-columns:minmax(0,1fr)}.facts dd{grid-column:1}\
 .scroll th:first-child{position:sticky;left:0;background:var(--ground);max-width:9em}}\
-@media(min-width:561px){.verdicts th,table.rates th[scope=row]{white-space:nowrap}.tables th[scope=row]{min-width:9em}}\
+@media(min-width:561px){.verdicts:not(.compared) th,table.rates th[scope=row]{white-space:nowrap}.tables th[scope=row]{min-width:9em}}\
 @media(min-width:960px){.overview{grid-template-columns:minmax(0,11fr) minmax(0,13fr)}}\
 @media(min-width:1140px){.charts{grid-template-columns:minmax(0,1fr) minmax(0,1fr)}}\
 @media print{@page{margin:12mm}.verdicts:not(.compared) tr{display:grid;grid-template-columns:1fr auto auto;\
@@ -64,7 +64,8 @@ gap:0 10px;border-bottom:1px solid var(--grid);padding:3px 0}.verdicts:not(.comp
 body{font-size:9.5pt}main{max-width:none;padding:0}.tools,.screen,.tip{display:none}\
 details{display:block}section{margin-top:14px;padding-top:8px}h2,figcaption,summary{break-after:avoid}\
 figure,article,tr,.overview,.first{break-inside:avoid}.scroll{overflow:visible}table{font-size:8pt}\
-th,td{padding:2px 6px 2px 0}td .small{font-size:7pt}.wide{display:none}.narrow{display:block}\
+th,td{padding:2px 6px 2px 0}td .small{font-size:7pt}.compared thead th,.compared th:first-child{min-width:0}\
+.compared td .small,.verdicts .word,.points{white-space:normal}.wide{display:none}.narrow{display:block}\
 .charts>.tables{grid-column:1/-1}.answer{font-size:12pt}\
 .charts,.overview{grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:10px 20px}}";
 
