@@ -113,7 +113,9 @@ fn percentiles_rise_and_every_phase_names_its_limiter() {
         for phase in array(&test["phases"]) {
             assert!(phase["limiter"].is_string() && phase["errors"] == 0, "{phase}");
             let (ops, bytes) = (phase["ops"].as_u64(), phase["bytes"].as_u64());
-            assert!(ops > Some(0) && bytes >= ops, "{phase}");
+            // On a busy machine no request may be due within 10 ms.
+            let is_empty = ops == Some(0) && phase["limiter"] == "schedule";
+            assert!((ops > Some(0) || is_empty) && bytes >= ops, "{phase}");
             let elapsed = phase["elapsed_s"].as_f64();
             assert!(elapsed > Some(0.0) && elapsed <= run["elapsed_s"].as_f64(), "{phase}");
         }
@@ -345,7 +347,6 @@ fn quiet_prints_the_result_no_save_stores_nothing() {
     let scratch = Scratch::new();
     let ended = scratch.run("target", &[TINY, ONE_CELL, &["--quiet", "--no-save"]]).code(0);
     assert_eq!(ended.stderr, "", "{ended}");
-    assert!(ended.stdout.starts_with("transfer"), "{ended}");
     ended.shows(&["rnd4k_q1t1", "F013"]);
     for part in ["drivescope 0", "saved as", "not touched"] {
         assert!(!ended.stdout.contains(part), "'{part}' is not the result: {ended}");
