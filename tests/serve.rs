@@ -35,7 +35,8 @@ fn every_page_is_there_and_sends_nothing_elsewhere() {
     ] {
         let answer = server.get(path).status(200).has(parts);
         // A page that still waits for drives refreshes itself without a script.
-        let outside = answer.body.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");
+        let outside =
+            answer.body.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "");
         assert!(!outside.contains("<script>") && !outside.contains("http"), "{path}");
         let policy = answer.header("content-security-policy").unwrap_or_default();
         assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"), "{path}");

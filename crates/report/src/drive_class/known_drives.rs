@@ -2,8 +2,8 @@
 
 use crate::verdict::criteria::Criterion;
 use crate::workloads::answer_to;
-use drivescope_model::Run;
 use drivescope_model::drive::{Drive, DriveKind};
+use drivescope_model::{Metric, Run};
 use std::fmt::Write as _;
 
 /// Figures of the models in suite `quick`, a line each: made by `cargo xtask classes`, and measured again by the
@@ -64,13 +64,18 @@ pub struct KnownDrive {
     figures: [Option<f64>; FIGURES.len()],
 }
 
+/// A figure as the known drives have it: where they are fast. A mean over the whole drive is another figure.
+pub(crate) fn figure_of(run: &Run, criterion: Criterion) -> Option<&Metric> {
+    answer_to(run, criterion).filter(|metric| !metric.key.contains(".mean_"))
+}
+
 impl KnownDrive {
     /// The drive of a run; `None` if it belongs to no known class.
     pub fn of(run: &Run) -> Option<Self> {
         let drive = run.drive.as_ref()?;
         let class = DriveClass::of(drive)?;
         let name = drive.model.as_deref().unwrap_or(&drive.name).trim().to_string();
-        let figures = FIGURES.map(|(criterion, _)| Some(answer_to(run, criterion)?.value));
+        let figures = FIGURES.map(|(criterion, _)| Some(figure_of(run, criterion)?.value));
         Some(Self { name, class, figures })
     }
 

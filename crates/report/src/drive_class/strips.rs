@@ -4,9 +4,8 @@ use crate::chart::axis::{AxisValues, PlotAxis};
 use crate::chart::plot::{Ink, Layer, Plot, PlotMark};
 use crate::chart::{Chart, extent};
 use crate::drive_class::known_drives::{
-    ClassRange, DriveClass, FIGURES, KnownDrive, class_ranges, models,
+    ClassRange, DriveClass, FIGURES, KnownDrive, class_ranges, figure_of, models,
 };
-use crate::workloads::answer_to;
 use drivescope_model::number::rounded;
 use drivescope_model::{Metric, Run};
 
@@ -44,7 +43,7 @@ pub(crate) fn standings<'r>(run: &'r Run, known: &[KnownDrive]) -> Vec<Standing<
     all.extend(known.iter().cloned());
     let class = run.drive.as_ref().and_then(DriveClass::of);
     let standing = |(figure, (criterion, what)): (usize, &(_, &'static str))| {
-        let metric = answer_to(run, *criterion)?;
+        let metric = figure_of(run, *criterion)?;
         Some(Standing { figure, what, metric, ranges: class_ranges(&all, figure), class })
     };
     FIGURES.iter().enumerate().filter_map(standing).collect()
@@ -137,6 +136,8 @@ mod tests {
             let picture = svg(strip, PictureSize::WIDE.fitting(strip), Theme::Light);
             must_have(&picture, &["this drive", "5,400 rpm disks", "NVMe SSDs"]);
         }
+        let filled = with_metrics(&[("fill.write.mean_mb_s", &[130.0])]);
+        assert!(class_strips(&filled, &[]).is_empty());
         let slow = with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[3.0])]);
         let known = KnownDrive::of(&slow).unwrap();
         let reads = |known: &[KnownDrive]| {
