@@ -1,7 +1,7 @@
 //! Rows that a comparison leaves out although a run measured them: reason and remedy.
 
 use super::{COMPARED, headline_keys};
-use crate::first_seen::distinct_by;
+use crate::first_seen::{distinct_by, grouped};
 use crate::workloads::{evidence, usable};
 use drivescope_model::Run;
 use drivescope_model::findings::FindingId;
@@ -12,7 +12,7 @@ pub(crate) struct NamedRuns<'r> {
     pub runs: Vec<&'r Run>,
 }
 
-/// A sentence for each property that some run has a figure of, but not every run a valid one.
+/// A sentence for each reason why properties that some run has a figure of have no valid one in every run.
 pub(crate) fn left_out(sides: &[NamedRuns<'_>]) -> Vec<String> {
     let all: Vec<&Run> = sides.iter().flat_map(|side| side.runs.iter().copied()).collect();
     let has_any = |key: &str| all.iter().any(|run| run.metric(key).is_some());
@@ -25,7 +25,9 @@ pub(crate) fn left_out(sides: &[NamedRuns<'_>]) -> Vec<String> {
         (!is_compared && !is_named).then_some((what, first.key))
     });
     let missing = distinct_by(missing, |(_, key), (_, other)| key == other);
-    missing.into_iter().map(|(what, key)| format!("{what}: {}", reason(sides, key))).collect()
+    let reasons = missing.into_iter().map(|(what, key)| (reason(sides, key), what));
+    let rows = grouped(reasons).into_iter();
+    rows.map(|(reason, rows)| format!("{}: {reason}", rows.join(", "))).collect()
 }
 
 /// Sides without a valid figure, the number of their runs, the reason, and the remedy of the first finding.
@@ -82,6 +84,10 @@ mod tests {
         let comparison = compare(&[good.clone(), shorter], 0.03, false);
         assert_eq!((comparison.rows.len(), comparison.left_out.len()), (1, 1));
         assert!(comparison.left_out[0].contains("not measured"), "{:?}", comparison.left_out);
+        let nothing = with_metrics(&[("transfer.seq1m_q8t1.write.mb_s", &[1.0])]);
+        let comparison = compare(&[good.clone(), nothing], 0.03, false);
+        let rows = "reads in order, writes in order, random reads, Q1: ";
+        assert!(comparison.left_out[0].starts_with(rows), "{comparison:?}");
         assert!(compare(&[good.clone(), good], 0.03, false).left_out.is_empty());
     }
 }

@@ -77,13 +77,17 @@ fn leaders(comparison: &RunComparison) -> String {
     let mut leaders: Vec<(usize, Vec<&ComparedMetric>)> = Vec::new();
     for row in &comparison.rows {
         let Some(best) = best_of(row) else { continue };
+        // As they are shown: two of a kind have no leader.
+        if with_unit(row, second_of(row, best)) == with_unit(row, row.values[best]) {
+            continue;
+        }
         match leaders.iter_mut().find(|(i, _)| *i == best) {
             Some((_, rows)) => rows.push(row),
             None => leaders.push((best, vec![row])),
         }
     }
     match leaders.as_slice() {
-        [] => "All have the same medians.".to_string(),
+        [] => "No drive leads: the best medians are equal.".to_string(),
         [(best, rows)] if rows.len() == comparison.rows.len() => {
             let figures = rows.iter().step_by(rows.len().div_ceil(NAMED_MAX));
             let figures = figures.map(|row| {
