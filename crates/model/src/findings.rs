@@ -91,7 +91,7 @@ findings! {
         remedy "For a loop device: losetup --direct-io=on NODE. Otherwise use a file system with direct I/O, or measure the block device."
     MemoryBacked = "F002" "memory-backed" Invalid means "no drive was measured, only memory"
         rule "the target is tmpfs, ramfs, zram, a RAM disk, or a loop device over one of them"
-        cause "There is no drive below this target: its contents are in memory."
+        cause "No drive lies below this target: its contents are in memory."
         remedy "Choose a directory or device on a real drive; drivescope list shows them."
     AboveLink = "F003" "above-link" Invalid means "faster than its cable, so a cache answered; use a larger --size"
         rule "a rate is more than 2 % above what the drive's link can carry after line coding"

@@ -44,7 +44,7 @@ pub(super) fn no_drive(run: &Run) -> Option<String> {
     run.findings
         .iter()
         .any(|f| f.id == FindingId::MemoryBacked)
-        .then(|| "there is no drive below this target (F002)".to_string())
+        .then(|| "no drive lies below this target (F002)".to_string())
 }
 
 /// Why the numbers may not describe a drive.

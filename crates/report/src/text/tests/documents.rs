@@ -363,7 +363,7 @@ fn a_run_in_memory() {
     drivescope 0.1.0 · quick · /tmp/x (tmpfs, in memory, no drive)
     run 7c2f01a9be44 · 2026-08-01 14:02 · 71 s · on bench1
 
-    verdict  not judged: there is no drive below this target (F002)
+    verdict  not judged: no drive lies below this target (F002)
 
     transfer                      read            write
     seq1m_q8t1   MB/s    7,128 ± 43  !    6,876 ± 41  !
