@@ -5,9 +5,12 @@
 pub(super) fn raise_priority() {
     // The lowest real-time priority comes before all ordinary threads. Without preemption among these
     // (usual on servers) a woken thread otherwise waits for the tick, up to 4 ms.
-    let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: 0 is the calling thread, and the parameters are only read.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    // The system call itself: musl's function of this name answers ENOSYS. Its parameter is one integer.
+    let priority: libc::c_int = 1;
+    // SAFETY: 0 is the calling thread, and the parameter is only read.
+    let result = unsafe {
+        libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const priority)
+    };
     if result != 0 {
         // Without permission the drive works, and lateness is reported.
         let _ = rustix::process::setpriority_process(None, -20);

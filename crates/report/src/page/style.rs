@@ -32,8 +32,10 @@ dl{margin:.4em 0}dt{font-weight:600}dd{margin:0 0 .4em;max-width:100ch;overflow-
 .facts dd:only-child,.facts dd+dd{grid-column:1/3}\
 .rates{min-width:min(100%,940px)}table.rates td{padding-right:16px}.unit{padding-top:12px;font-size:.85rem}\
 .compared th[scope=row],.compared th:first-child{position:sticky;left:0;\
-background:var(--ground);min-width:6em;max-width:16em}th .small{display:block;font-weight:400}.compared th{overflow-wrap:anywhere}.compared thead th{min-width:8.5em}\
-.best{white-space:nowrap}.compared td .small{white-space:nowrap}\
+background:var(--ground);min-width:6em;max-width:16em}\
+th .small{display:block;font-weight:400}.compared th{overflow-wrap:anywhere}.compared thead th{min-width:8.5em}\
+.best{white-space:nowrap}\
+.compared td .small{white-space:nowrap}\
 .tip{position:fixed;z-index:1;padding:2px 8px;border:1px solid;border-radius:3px;font-size:.85rem;\
 pointer-events:none}\
 .tools{margin:.3em 0;display:flex;flex-wrap:wrap;gap:4px 10px}.tools button{font:inherit;font-size:.8rem;color:inherit;\
