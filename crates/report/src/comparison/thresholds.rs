@@ -212,6 +212,7 @@ mod tests {
     use crate::comparison::compare;
     use crate::testing::with_metrics;
     use drivescope_model::findings::FindingId;
+    use drivescope_stats::synthetic;
 
     const RATE: &str = "transfer.seq1m_q1t1.read.mb_s";
     const READS: &str = "transfer.rnd4k_q1t1.read.iops";
@@ -310,6 +311,27 @@ mod tests {
             new.tests[0].metrics.iter_mut().for_each(|metric| metric.rounds.truncate(1));
         });
         assert!(single.contains("--rounds"), "{single}");
+    }
+
+    /// Eight figures that are exactly as much worse as is allowed: each failure is a false one.
+    #[test]
+    fn figures_at_their_limit_fail_in_few_families() {
+        let keys: Vec<String> =
+            (0..8).map(|i| format!("transfer.rnd4k_q{i}t1.read.iops")).collect();
+        let noisy = |level: f64, seed: u64| {
+            let rounds = |i: u64| synthetic::rates(5, 0.05, 0.0, 8 * seed + i, |_| level);
+            let all: Vec<(&str, Vec<f64>)> =
+                keys.iter().zip(0..).map(|(key, i)| (key.as_str(), rounds(i))).collect();
+            with_metrics(&all.iter().map(|(key, it)| (*key, &it[..])).collect::<Vec<_>>())
+        };
+        let thresholds: [Threshold; 1] = ["*.iops=-10%".parse().unwrap()];
+        let has_failed = |family: &u64| {
+            let runs = [noisy(100.0, 2 * family), noisy(90.0, 2 * family + 1)];
+            !check_thresholds(&runs, &thresholds).unwrap().failed.is_empty()
+        };
+        let failed = (0..400).filter(has_failed).count();
+        // 2.5 % of 400 are 10; 19 or more have a probability below 1 %.
+        assert!(failed <= 18, "{failed} of 400");
     }
 
     #[test]

@@ -185,7 +185,7 @@ fn help(quantity: &Quantity, name: &str) -> String {
     let units =
         ["bytes_per_second", "seconds_per_request", "seconds", "bytes", "per_second", "ratio"];
     let unit = units.into_iter().find(|unit| name.ends_with(unit));
-    let unit = unit.map_or(String::new(), |unit| format!(" in {}", unit.replace('_', " ")));
+    let unit = unit.map_or(String::new(), |unit| format!(", in {}", unit.replace('_', " ")));
     format!("Quantity {} of drivescope (docs/format.md){unit}.", quantity.key)
 }
 
