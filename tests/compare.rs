@@ -99,6 +99,9 @@ fn interleaved_comparison_separates_two_drives_only() {
     must_have(&shown, &["better in reads in order", "in random order"]);
     let same = interleaved("sim:wd10ears", "sim:wd10ears");
     assert!(!same.contains('▲') && !same.contains('▼'), "{same}");
+    let arguments = ["compare", "--ab", "sim:samsung-860evo-250", "sim:wd10ears", "--json"];
+    let worse = scratch.drivescope(&[&arguments[..], &["--fail-on=worse"]].concat()).code(1).json();
+    assert!(worse["interleaved_rounds"].as_u64() > Some(1), "{worse}");
 }
 
 #[test]
@@ -123,6 +126,62 @@ fn interleaved_mistakes_are_reported() {
     scratch.drivescope(&engine).refused_with(2, &["uring or threads"]);
     scratch.drivescope(&["compare", "--ab", "sim:wd10ears", "sim:absent"]).refused(2);
     scratch.drivescope(&["compare", "a", "b", "--max-time", "1s"]).refused(2);
+}
+
+const TWO_CELLS: &[&str] =
+    &["--test", "transfer", "--cells", "seq1m_q8t1.read,rnd4k_q1t1.read", "--time", "1s"];
+
+#[test]
+fn thresholds_decide_the_exit_code() {
+    let scratch = Scratch::new();
+    let seeded = |target: &str, seed: &str, name: &str| {
+        run(&scratch, target, &[TWO_CELLS, &["--seed", seed]].concat(), name)
+    };
+    let base = seeded("sim:wd40efrx", "1", "base.json");
+    let slow = seeded("sim:wd40efrx?fault=slow-link", "2", "slow.json");
+    let same = seeded("sim:wd40efrx", "7", "same.json");
+    let failed = "FAILED transfer.seq1m_q8t1.read.mb_s";
+    for (new, rules, code) in [
+        (&slow, &["--fail-below=transfer.*.mb_s=-10%"][..], 1),
+        (&slow, &["--fail-below=transfer.*.iops=-10%", "--fail-below", "*seq1m*=-40%"], 0),
+        (&slow, &["--fail-below=*rnd4k*.iops=-50%", "--fail-on=worse"], 1),
+        (&same, &["--fail-below=*.mb_s=-30%", "--fail-on=worse"], 0),
+    ] {
+        let arguments = [&["compare", &base, new][..], rules].concat();
+        let shown = scratch.drivescope(&arguments).code(code).stdout;
+        assert_eq!(shown.contains(failed), code == 1, "{shown}");
+        must_have(&shown, &["Thresholds: ", " kept"]);
+    }
+    let ended = scratch.drivescope(&["compare", &base, &slow, "--json", "--fail-on", "worse"]);
+    let ended = ended.code(1);
+    assert!(ended.stderr.starts_with(failed), "{ended}");
+    let document = ended.json();
+    assert_eq!(document["comparison_format"], 1);
+    assert_eq!(document["rows"][0]["against_first"][0]["outcome"], "worse");
+    assert_eq!(document["thresholds"]["failed"][0]["key"], "transfer.seq1m_q8t1.read.mb_s");
+    let ended = scratch.drivescope(&["compare", &base, &same, "--json"]).code(0);
+    assert!(ended.json().get("thresholds").is_none() && ended.stderr.is_empty(), "{ended}");
+}
+
+#[test]
+fn threshold_without_its_metric_does_not_pass() {
+    let scratch = Scratch::new();
+    let base = run(&scratch, "sim:wd40efrx", TWO_CELLS, "base.json");
+    let text = fs::read_to_string(&base).expect("it was written");
+    let mut without: serde_json::Value = serde_json::from_str(&text).expect("it is a document");
+    let metrics = without["tests"][0]["metrics"].as_array_mut().expect("it has metrics");
+    metrics.retain(|metric| metric["key"] != "transfer.seq1m_q8t1.read.mb_s");
+    let without = scratch.file("without.json", without.to_string());
+    for rule in ["--fail-below=*.mb_s=-10%", "--fail-on=worse"] {
+        let shown = scratch.drivescope(&["compare", &base, &without, rule]).code(1).stdout;
+        must_have(&shown, &["not checked: ", "not measured", "0 of "]);
+    }
+    let other = "--fail-below=*.iops=-50%";
+    scratch.drivescope(&["compare", &base, &without, other]).code(0);
+    let none = ["compare", &base, &base, other, "--fail-below=transfer.*.write.iops=-10%"];
+    scratch.drivescope(&none).refused_with(2, &["'transfer.*.write.iops'"]);
+    let no_share = ["compare", &base, &base, "--fail-below=transfer.*.iops"];
+    scratch.drivescope(&no_share).refused_with(2, &["'transfer.*.iops=-10%'"]);
 }
 
 #[test]

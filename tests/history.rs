@@ -16,13 +16,15 @@ fn only_a_slowing_drive_is_reported() {
     for seed in 0..10 {
         store(&scratch, "sim:wd40efrx", seed);
     }
-    let sound = scratch.drivescope(&["history", "wd40efrx"]).code(0).stdout;
+    let judged = ["history", "wd40efrx", "--fail-on", "worse"];
+    let sound = scratch.drivescope(&judged).code(0).stdout;
     assert!(sound.contains("Nothing got worse") && !sound.contains('▼'), "{sound}");
     // A bad cable: sequential reads suffer, random ones do not.
     for seed in 10..16 {
         store(&scratch, "sim:wd40efrx?fault=slow-link", seed);
     }
-    let slower = scratch.drivescope(&["history", "wd40efrx"]).code(0).stdout;
+    scratch.drivescope(&["history", "wd40efrx"]).code(0);
+    let slower = scratch.drivescope(&judged).code(1).stdout;
     assert!(slower.contains("Reads in order: "), "{slower}");
     assert_eq!(slower.matches('▼').count(), 1, "{slower}");
     // All runs began within minutes: the day would say nothing.
@@ -45,6 +47,33 @@ fn drive_is_recognized_anywhere_and_ambiguous_names_reported() {
     let one = scratch.drivescope(&["history", id]).code(0).stdout;
     assert!(one.starts_with("WDC WD10EARS") && one.contains("1 run, "), "{one}");
     scratch.drivescope(&["history", "absent"]).refused_with(2, &["drivescope runs"]);
+}
+
+#[test]
+fn judged_history_says_what_it_cannot_judge() {
+    let scratch = Scratch::new();
+    store(&scratch, "sim:wd40efrx", 1);
+    let judged = ["history", "wd40efrx", "--fail-on", "worse"];
+    let few = scratch.drivescope(&judged).code(0).stderr;
+    assert!(few.contains("comparable runs: 1; --fail-on worse cannot fail"), "{few}");
+    let newest_without = |is_valid: &dyn Fn(&str) -> bool| {
+        store(&scratch, "sim:wd40efrx", 2);
+        let mut run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
+        scratch.drivescope(&["runs", "rm", "last", "--yes"]).code(0);
+        for metric in run["tests"][0]["metrics"].as_array_mut().unwrap() {
+            metric["valid"] = is_valid(metric["key"].as_str().unwrap()).into();
+        }
+        let file = scratch.file("run.json", run.to_string());
+        scratch.drivescope(&["import", &file]).code(0);
+        scratch.drivescope(&judged)
+    };
+    let some = newest_without(&|key| key.contains("rnd4k")).code(0);
+    assert!(some.stdout.contains("random reads"), "{some}");
+    let all = newest_without(&|_| false).code(1).stderr;
+    assert!(all.contains("the newest run has no valid figure"), "{all}");
+    store(&scratch, "sim:wd40efrx", 3);
+    let some = newest_without(&|key| key.contains("rnd4k")).code(0).stderr;
+    assert!(some.contains("not judged") && some.contains("reads in order"), "{some}");
 }
 
 /// Drives in one dock share its serial number; a machine without a clock begins in 1970.

@@ -23,6 +23,8 @@ mod imports;
 mod interruptions;
 mod list;
 mod live;
+/// `run --metrics`: the file for a collector.
+mod monitoring;
 /// Tests that need root: loop and memory devices, file systems, failing devices.
 mod privileged;
 mod report;

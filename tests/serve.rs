@@ -218,6 +218,27 @@ fn token_hides_everything_from_strangers() {
 }
 
 #[test]
+fn collectors_get_the_newest_run_of_each_drive() {
+    let (scratch, id) = with_a_run();
+    let server = Server::start(&scratch, &["--token"]);
+    let (_, token) = server.address.split_once("/?token=").expect("the address has the token");
+    server.get("/metrics").status(403);
+    let bearer = format!("Authorization: Bearer {token}");
+    let plain = server.ask("GET", "/metrics", &[&bearer], "").status(200);
+    assert_eq!(plain.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    let info = format!("suite=\"quick\",run=\"{id}\"");
+    let plain = plain.has(&["# TYPE drivescope_requests_per_second gauge\n", &info, "\n# EOF\n"]);
+    crate::monitoring::check(&plain.body);
+    let newer = crate::store::add_run(&scratch, &[]);
+    let accept = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5";
+    let open = server.ask("GET", "/metrics", &[&bearer, accept], "").status(200);
+    let kind = open.header("content-type").expect("it has one");
+    assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
+    assert!(open.body.contains(&newer) && !open.body.contains(&id), "{open:?}");
+    server.end(0);
+}
+
+#[test]
 #[ignore = "takes half a minute: CI and the soak"]
 fn slow_and_many_clients_are_held_within_bounds() {
     let (scratch, id) = with_a_run();

@@ -8,6 +8,7 @@ use crate::support::json::{
 use crate::support::scratch::names;
 use crate::support::{ONE_CELL, TINY, must_have, noise, skip_loudly};
 use serde_json::Value;
+use std::fs;
 
 const ALL_DONE: [(&str, &str); 4] =
     [("latency", "done"), ("transfer", "done"), ("surface", "skipped"), ("tiny-writes", "done")];
@@ -154,6 +155,29 @@ fn store_on_a_full_disk_is_read_only() {
     assert_eq!(array(&listed.code(0).json()).len(), 1);
     let message = scratch.run("target", &options).code(4).stderr;
     assert!(message.contains("no space left for the store"), "{message}");
+}
+
+#[test]
+fn metrics_on_a_full_disk_do_not_lose_the_run() {
+    let Some(scratch) = privileged_scratch() else { return };
+    let Some(mount) = Mount::new(&scratch, "none", &["-t", "tmpfs", "-o", "size=4M"]) else {
+        return;
+    };
+    let file = mount.text("drives.prom");
+    let run = |target: &str| {
+        let options = ["run", target, "--quiet", "--metrics", &file];
+        scratch.drivescope(&[&options[..], ONE_CELL].concat())
+    };
+    run("sim:wd40efrx").code(0);
+    let old = fs::read_to_string(&file).expect("it was written");
+    take_room(&mount, 0);
+    let ended = run("sim:wd10ears").code(4);
+    assert_eq!(ended.stderr.lines().count(), 1, "{ended}");
+    must_have(&ended.stderr, &["the metrics are not written: ", &file]);
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), old);
+    let left = names(&mount.point);
+    assert!(left.iter().all(|name| !name.ends_with(".part")), "{left:?}");
+    assert_eq!(array(&scratch.drivescope(&["runs", "--json"]).code(0).json()).len(), 2);
 }
 
 #[test]

@@ -266,6 +266,9 @@ pub struct OutcomeArguments {
     /// Do not store the run.
     #[arg(long)]
     pub no_save: bool,
+    /// Write the figures for Prometheus (OpenMetrics) into this file, such as drivescope.prom; it is replaced whole.
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub metrics: Option<PathBuf>,
     /// How results are shown.
     #[command(flatten)]
     pub show: ShowOptions,

@@ -22,6 +22,7 @@ use crate::output;
 use crate::signals::RunSignals;
 use drivescope_bench::error::BenchError;
 use drivescope_drive::Target;
+use drivescope_drive::document_file::DocumentFile;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::target;
 use drivescope_model::document::TestResult;
@@ -57,7 +58,7 @@ pub fn carry_out(
     if let Some(permission) = &permission {
         runs.iter().try_for_each(|run| permission.check_plan(&run.plan))?;
     }
-    let OutcomeArguments { dry_run, quiet, live, no_save, show, store } = outcome;
+    let OutcomeArguments { dry_run, quiet, live, no_save, metrics, show, store } = outcome;
     if live {
         live_view::check_terminal()?;
     }
@@ -65,6 +66,7 @@ pub fn carry_out(
     if table {
         runs.iter().try_for_each(|run| phybs_table::check(&run.plan))?;
     }
+    let metrics = metrics.map(|path| DocumentFile::named(&path, true)).transpose()?;
     if dry_run {
         return dry_run::dry_run(&runs, store, json, permission.as_ref());
     }
@@ -79,7 +81,8 @@ pub fn carry_out(
     let opened = if no_save { None } else { open_store(store, permission.is_some(), signals)? };
     signals.begin(STOPPING);
     let store_words = store_words(store);
-    let options = RunOptions { label, price, quiet, live, json, verbose, table, store_words };
+    let options =
+        RunOptions { label, price, quiet, live, json, verbose, table, metrics, store_words };
     measure(runs, &options, opened, signals)
 }
 

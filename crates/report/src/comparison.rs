@@ -2,12 +2,15 @@
 
 pub(crate) mod bars;
 pub(crate) mod charts;
+pub(crate) mod document;
 mod left_out;
 pub(crate) mod paired;
 mod pooled;
 pub(crate) mod side_by_side;
+pub(crate) mod thresholds;
 
 pub(crate) use left_out::{NamedRuns, left_out};
+pub(crate) use thresholds::{CheckedMetric, ThresholdCheck};
 
 use crate::comparison::side_by_side::{SideBySide, side_by_side};
 use crate::first_seen::distinct_by;
@@ -140,24 +143,34 @@ fn headline_keys(runs: &[&Run]) -> Vec<(String, String)> {
 fn shared_keys(runs: &[Run]) -> Vec<(String, String)> {
     let Some(first) = runs.first() else { return Vec::new() };
     let metrics = first.tests.iter().flat_map(|test| &test.metrics);
-    let is_speed = |key: &str| quantity_of(key).is_some_and(|quantity| is_speed(quantity.unit));
-    metrics.filter(|metric| is_speed(&metric.key)).map(|m| (m.key.clone(), m.key.clone())).collect()
+    let speeds = metrics.filter(|metric| is_speed_key(&metric.key));
+    speeds.map(|metric| (metric.key.clone(), metric.key.clone())).collect()
 }
 
-fn is_speed(unit: &str) -> bool {
-    matches!(unit, "MB/s" | "1/s" | "us" | "ms" | "s" | "KiB/s")
+/// Whether it is a rate or a time.
+fn is_speed_key(key: &str) -> bool {
+    let is_speed = |unit| matches!(unit, "MB/s" | "1/s" | "us" | "ms" | "s" | "KiB/s");
+    quantity_of(key).is_some_and(|quantity| is_speed(quantity.unit))
+}
+
+/// The ends of an interval that are known.
+fn known_ends(interval: Option<(f64, f64)>) -> (Option<f64>, Option<f64>) {
+    let (low, high) = interval.unwrap_or((0.0, f64::INFINITY));
+    (Some(low).filter(|low| *low > 0.0), Some(high).filter(|high| high.is_finite()))
+}
+
+/// The speed ratio of their rounds, and that of their values.
+fn ratio_of_metrics(first: &Metric, other: &Metric) -> (Option<Ratio>, f64) {
+    // The faster the smaller: the ratio is turned round, so that above 1 is better.
+    let is_turned = quantity_of(&first.key).is_some_and(|quantity| quantity.smaller_is_better);
+    let (a, b) = if is_turned { (other, first) } else { (first, other) };
+    (ratio(&a.rounds, &b.rounds), b.value / a.value)
 }
 
 /// Every pair of a row and a run against the first, judged as one family: those of rounds by Holm, percentiles of all
 /// rounds together by Bonferroni, each with its part of the risk.
 fn judge(runs: &[Run], rows: &[(String, Vec<&Metric>)], band: f64) -> Vec<Vec<MetricRatio>> {
-    let ratio_of = |metrics: &[&Metric], i: usize| {
-        let (first, other) = (metrics[0], metrics[i]);
-        // The faster the smaller: the ratio is turned round, so that above 1 is better.
-        let is_turned = quantity_of(&first.key).is_some_and(|quantity| quantity.smaller_is_better);
-        let (a, b) = if is_turned { (other, first) } else { (first, other) };
-        (ratio(&a.rounds, &b.rounds), b.value / a.value)
-    };
+    let ratio_of = |metrics: &[&Metric], i: usize| ratio_of_metrics(metrics[0], metrics[i]);
     let pairs: Vec<Vec<(Option<Ratio>, f64)>> = rows
         .iter()
         .map(|(_, metrics)| (1..metrics.len()).map(|i| ratio_of(metrics, i)).collect())

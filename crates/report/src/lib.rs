@@ -27,14 +27,18 @@ pub use advise::{
     partition_script, place,
 };
 pub use comparison::charts::{comparison_charts, price_charts};
+pub use comparison::document::comparison_document;
 pub use comparison::paired::{compare_pairs, is_decided};
 pub use comparison::side_by_side::SideBySide;
+pub use comparison::thresholds::{Threshold, ThresholdCheck, check_thresholds, check_worse};
 pub use comparison::{ComparedMetric, MetricRatio, RunComparison, compare};
 pub use drive_class::known_drives::KnownDrive;
 pub use drive_class::strips::class_strips;
 pub use export::anonymize::anonymized;
 pub use history::charts::history_charts;
-pub use history::{DriveHistory, HistoryRun, HistoryValue, MetricChange, MetricHistory, history};
+pub use history::{
+    DriveHistory, HistoryRun, HistoryValue, MetricChange, MetricHistory, RUNS_MIN, history,
+};
 pub use imprint::{imprint_of, imprint_of_history};
 pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
 pub use verdict::answer::answer;

@@ -26,8 +26,8 @@ mod watch;
 
 pub use crate::workloads::phybs_table;
 pub use advice::{layout, machine_advice};
-pub use comparison::comparison;
 pub(crate) use comparison::{best_of, factor, metric_unit, sentences, simulated_badge};
+pub use comparison::{comparison, thresholds};
 pub use drive_list::drive_list;
 pub use findings::{finding_explained, findings, findings_in_brief};
 pub use gate::gate;

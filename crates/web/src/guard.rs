@@ -64,6 +64,11 @@ impl Guard {
         if cookies(headers, &self.cookie_name()).any(|sent| token.is_cookie(sent)) {
             return Admission::Pass;
         }
+        // Collectors of metrics keep no cookies. A page of another site cannot send this header without being asked.
+        let bearer = text(headers, "authorization").and_then(|it| it.strip_prefix("Bearer "));
+        if !is_changing && bearer.is_some_and(|sent| token.is(sent.trim())) {
+            return Admission::Pass;
+        }
         let why = "Open the whole address that drivescope serve printed: it has the token.";
         refused(StatusCode::FORBIDDEN, why)
     }
@@ -227,6 +232,17 @@ mod tests {
         assert_eq!((get("/", &own), get(&format!("/?token={digits}"), &own)), (200, 201));
         assert_eq!(get("/", &format!("drivescope-7483={digits}")), 403);
         assert_eq!(get("/", &format!("drivescope-80={cookie}")), 403);
+        let bearer = |method: Method, path: &str, sent: &str| {
+            let origin = ("origin", "http://10.0.0.1");
+            let headers = [("host", "10.0.0.1"), origin, ("authorization", sent)];
+            status(&guard, method, path, &headers)
+        };
+        let sent = format!("Bearer {digits}");
+        assert_eq!(bearer(Method::GET, "/metrics", &sent), 200);
+        assert_eq!(bearer(Method::GET, "/metrics", &sent[..sent.len() - 1]), 403);
+        assert_eq!(bearer(Method::GET, "/metrics", &digits), 403);
+        assert_eq!(bearer(Method::GET, "/metrics", &format!("Bearer {cookie}")), 403);
+        assert_eq!(bearer(Method::POST, "/measure", &sent), 403);
         let post = [("host", "10.0.0.1"), ("origin", "http://10.0.0.1")];
         let with_token = format!("/measure?token={digits}");
         assert_eq!(status(&guard, Method::POST, &with_token, &post), 403);

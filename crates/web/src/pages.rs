@@ -7,6 +7,7 @@ mod layout;
 mod live;
 mod measure;
 mod models;
+mod monitoring;
 mod runs;
 mod stored;
 
@@ -16,5 +17,6 @@ pub use layout::{ICON, script, style};
 pub use live::{live, live_event};
 pub use measure::{measure, not_started, wish};
 pub use models::models;
+pub use monitoring::drive_metrics;
 pub use runs::runs;
 pub use stored::{compare, document, history, metrics, run};

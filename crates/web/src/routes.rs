@@ -9,7 +9,7 @@ use crate::site::Site;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Path, RawQuery, State};
-use axum::http::header;
+use axum::http::{HeaderMap, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -43,6 +43,7 @@ pub fn router(site: Arc<Site>) -> Router {
         .route("/compare", get(compare))
         .route("/history", get(history))
         .route("/models", get(models))
+        .route("/metrics", get(drive_metrics))
         .route("/measure", get(measure).post(start))
         .route("/live/{number}", get(live))
         .route("/live/{number}/events", get(events))
@@ -104,6 +105,12 @@ async fn history(State(site): Shared, RawQuery(query): RawQuery) -> Response {
 
 async fn models(State(site): Shared) -> Response {
     made(site, |site| Ok(pages::models(site))).await
+}
+
+async fn drive_metrics(State(site): Shared, headers: HeaderMap) -> Response {
+    let accepted = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    let accepted = accepted.unwrap_or_default().to_string();
+    made(site, move |site| pages::drive_metrics(site, &accepted)).await
 }
 
 async fn measure(State(site): Shared, RawQuery(query): RawQuery) -> Response {

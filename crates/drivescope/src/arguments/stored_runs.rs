@@ -3,6 +3,7 @@
 use super::{OutcomeArguments, RawArguments, ShowOptions, StoreArguments};
 use clap::{Args, Subcommand, ValueEnum};
 use drivescope_model::units::{Bytes, Secs};
+use drivescope_report::Threshold;
 use std::path::PathBuf;
 
 /// Arguments of `compare`.
@@ -33,12 +34,33 @@ pub struct CompareArguments {
     /// Compare runs of different plans, machines or versions.
     #[arg(long)]
     pub force: bool,
+    /// Exit with 1 if a run is worse than the first: in a row of the comparison, or where a row is left out.
+    #[arg(long, value_enum, value_name = "WHAT", hide_short_help = true)]
+    pub fail_on: Option<FailOn>,
+    /// Exit with 1 if metrics are worse than the first run's by more than this share, as the interval shows, or cannot
+    /// be compared (may be repeated): 'transfer.*.iops=-10%'.
+    ///
+    /// KEYS is a metric's key, with * for any characters and ? for one; of several that match, the last one counts.
+    /// Worse is slower: a latency is 10 % worse when it is 1/0.9 times as long. Exit code 2 if a pattern matches no
+    /// rate or time of the runs.
+    #[arg(long, value_name = "KEYS=-PERCENT", conflicts_with = "ab", hide_short_help = true)]
+    pub fail_below: Vec<Threshold>,
+    /// Print one JSON document instead of text.
+    #[arg(long)]
+    pub json: bool,
     /// How rounds are interleaved.
     #[command(flatten)]
     pub interleaved: InterleavedArguments,
     /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
+}
+
+/// What ends `compare` and `history` with exit code 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A figure that is shown to be worse.
+    Worse,
 }
 
 /// How `compare --ab` measures.
@@ -162,6 +184,9 @@ pub struct HistoryArguments {
     /// The newest N runs at most.
     #[arg(long, value_name = "N", default_value = "100")]
     pub limit: u32,
+    /// Exit with 1 if a metric got worse, or if the newest run has no valid figure to judge.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub fail_on: Option<FailOn>,
     /// Print JSON instead of text.
     #[arg(long)]
     pub json: bool,

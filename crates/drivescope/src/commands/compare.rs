@@ -11,7 +11,9 @@ use crate::signals::RunSignals;
 use drivescope_bench::planner;
 use drivescope_model::Run;
 use drivescope_model::plan::{Engine, WriteLevel};
-use drivescope_report::text;
+use drivescope_report::{
+    RunComparison, ThresholdCheck, check_thresholds, check_worse, comparison_document, text,
+};
 use std::path::Path;
 
 /// Refuses runs of different plans, unless forced.
@@ -43,8 +45,35 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
         );
         return Err(Failure { message, code: Code::Refused });
     }
-    output::print_line(&text::comparison(&comparison, output::style()));
-    Ok(if comparison.rows.is_empty() { Code::Problem } else { Code::Ok })
+    let below = match &arguments.fail_below[..] {
+        [] => None,
+        some => Some(check_thresholds(&runs, some).map_err(Failure::usage)?),
+    };
+    Ok(conclude(&comparison, below, arguments))
+}
+
+/// Prints a comparison, and what its thresholds found besides `below`, the check of `--fail-below`.
+fn conclude(
+    comparison: &RunComparison,
+    below: Option<ThresholdCheck>,
+    arguments: &CompareArguments,
+) -> Code {
+    let worse = arguments.fail_on.map(|_| check_worse(comparison));
+    let check = match (worse, below) {
+        (Some(worse), Some(below)) => Some(worse.joined(below)),
+        (worse, below) => worse.or(below),
+    };
+    let words = check.as_ref().map(|check| text::thresholds(check, output::style()));
+    if arguments.json {
+        output::print_document(&comparison_document(comparison, check.as_ref()));
+        // In a log beside a file with the document.
+        words.iter().for_each(|words| output::show(words.trim_end()));
+    } else {
+        output::print_line(&text::comparison(comparison, output::style()));
+        words.iter().for_each(|words| output::print_line(&format!("\n{words}")));
+    }
+    let is_passed = check.is_none_or(|check| check.is_passed());
+    if comparison.rows.is_empty() || !is_passed { Code::Problem } else { Code::Ok }
 }
 
 /// Measures a simulated drive in virtual time, with the plan of another run.

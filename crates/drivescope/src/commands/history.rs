@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure};
 use crate::output;
 use crate::store_access::open_existing;
 use drivescope_model::Run;
-use drivescope_report::{DriveHistory, clean, text};
+use drivescope_report::{DriveHistory, MetricHistory, RUNS_MIN, clean, text};
 use drivescope_store::{DriveRuns, FoundDrive, Store};
 
 pub fn history(arguments: &HistoryArguments) -> Result<Code, Failure> {
@@ -21,7 +21,34 @@ pub fn history(arguments: &HistoryArguments) -> Result<Code, Failure> {
     } else {
         output::print_line(&text::history(&history, output::style()))
     }
-    Ok(Code::Ok)
+    Ok(if arguments.fail_on.is_some() { judged(&history) } else { Code::Ok })
+}
+
+/// Fails where a metric got worse, and where nothing of the newest run can be judged; notes what the check leaves out.
+fn judged(history: &DriveHistory) -> Code {
+    let newest = history.runs.len().saturating_sub(1);
+    let has_newest = |row: &&MetricHistory| row.values.last().is_some_and(|it| it.run == newest);
+    let most = history.rows.iter().map(|row| row.values.len()).max().unwrap_or(history.runs.len());
+    let is_first = history.runs.len() == 1;
+    if !is_first && !history.rows.iter().any(|row| has_newest(&row)) {
+        output::complain(
+            "--fail-on worse: the newest run has no valid figure that an earlier run has, so nothing can be judged; \
+             drivescope show last says why",
+        );
+        return Code::Problem;
+    }
+    if most < RUNS_MIN {
+        output::remark(&format!(
+            "comparable runs: {most}; --fail-on worse cannot fail before there are {RUNS_MIN}"
+        ));
+    }
+    let missing = history.rows.iter().filter(|row| !has_newest(row)).map(|row| row.what);
+    let missing = missing.collect::<Vec<_>>().join(", ");
+    if !missing.is_empty() {
+        output::remark(&format!("not judged, since the newest run has no valid figure: {missing}"));
+    }
+    let is_worse = |row: &MetricHistory| row.change.is_some_and(|change| change.times < 1.0);
+    if history.rows.iter().any(is_worse) { Code::Problem } else { Code::Ok }
 }
 
 #[derive(Debug, Clone, Copy)]

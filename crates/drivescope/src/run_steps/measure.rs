@@ -18,6 +18,7 @@ use drivescope_bench::loops::calibrate;
 use drivescope_bench::runner::Runner;
 use drivescope_bench::session::{HostFacts, Session, ViewerRequests};
 use drivescope_drive::Target;
+use drivescope_drive::document_file::DocumentFile;
 use drivescope_machine::{Roots, host};
 use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
 use drivescope_model::event::Event;
@@ -25,6 +26,7 @@ use drivescope_model::findings::{Finding, Severity};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
+use drivescope_report::export::open_metrics::open_metrics;
 use drivescope_report::{clean, text, wrap};
 use drivescope_store::Store;
 use std::cell::{OnceCell, RefCell};
@@ -41,6 +43,8 @@ pub struct RunOptions {
     pub json: bool,
     pub verbose: bool,
     pub table: bool,
+    /// Gets the figures for monitoring.
+    pub metrics: Option<DocumentFile>,
     /// Option that names the store to another command; see [`drivescope_store::store_words`].
     pub store_words: String,
 }
@@ -147,6 +151,12 @@ pub fn measure(
         if stopped {
             break;
         }
+    }
+    if let Some(Err(error)) = options.metrics.as_ref().map(|file| file.write(&open_metrics(&runs)))
+    {
+        // As of a store that fails: nothing that was measured is wrong.
+        output::complain(&format!("the metrics are not written: {error}"));
+        code = code.max(Code::Device);
     }
     if stopped && !waits {
         code = Code::Interrupted;

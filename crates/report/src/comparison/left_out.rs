@@ -31,7 +31,7 @@ pub(crate) fn left_out(sides: &[NamedRuns<'_>]) -> Vec<String> {
 }
 
 /// Sides without a valid figure, the number of their runs, the reason, and the remedy of the first finding.
-fn reason(sides: &[NamedRuns<'_>], key: &str) -> String {
+pub(super) fn reason(sides: &[NamedRuns<'_>], key: &str) -> String {
     let (mut reasons, mut remedies) = (Vec::new(), Vec::new());
     for NamedRuns { name, runs } in sides {
         let bad: Vec<&&Run> = runs.iter().filter(|run| usable(run, key).is_none()).collect();

@@ -1,8 +1,10 @@
 //! A comparison: the answer in words, then its figures.
 
 mod table;
+mod thresholds;
 
 pub(crate) use table::metric_unit;
+pub use thresholds::thresholds;
 
 use crate::comparison::{ComparedMetric, MetricRatio, RunComparison};
 use crate::terminal::{Paragraph, Role, Style, sections};

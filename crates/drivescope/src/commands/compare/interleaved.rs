@@ -1,5 +1,6 @@
 //! `compare --ab`: two targets, or one with two settings, interleaved until the difference shows.
 
+use super::conclude;
 use crate::arguments::{CompareArguments, InterleavedArguments};
 use crate::exit::{Code, Failure};
 use crate::output;
@@ -13,7 +14,7 @@ use drivescope_bench::suites;
 use drivescope_model::Run;
 use drivescope_model::options::Suite;
 use drivescope_model::plan::{Engine, WriteLevel};
-use drivescope_report::{RunComparison, compare_pairs, is_decided, text};
+use drivescope_report::{RunComparison, compare_pairs, is_decided};
 use std::path::PathBuf;
 
 /// More pairs hardly narrow the interval of the mean.
@@ -49,12 +50,11 @@ pub fn compare(arguments: &CompareArguments, signals: &RunSignals) -> Result<Cod
         if is_over || comparison.rows.is_empty() || is_decided(&comparison, options.width) {
             break comparison;
         }
-        print_progress(&comparison);
+        if !arguments.json {
+            print_progress(&comparison);
+        }
     };
-    output::print_line(&text::comparison(&comparison, output::style()));
-    if comparison.rows.is_empty() {
-        outcome = outcome.max(Code::Problem);
-    }
+    outcome = outcome.max(conclude(&comparison, None, arguments));
     Ok(if signals.was_signalled() { Code::Interrupted } else { outcome })
 }
 
