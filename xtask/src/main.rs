@@ -12,6 +12,8 @@ mod house_rules;
 mod lab;
 mod programs;
 mod record_traces;
+mod release;
+mod sbom;
 mod soak;
 mod source;
 mod suite_times;
@@ -47,6 +49,10 @@ const USAGE: &str = "usage: cargo xtask NAME
                    make the recorded traces of the test apps anew, by the recipes in xtask/recipes (root)
   lab [--long] [--only TEXT] [--program FILE] [--make] [--keep] [--list]
                    drives, volumes, exports, failures and power cuts in a guest with Debian's kernel
+  release [FOLDER]  static programs, packages, sums and the list of parts, from a tree without changes
+  release --try [FOLDER]
+                   install and run them: Debian's two newest, an empty folder, another architecture (root)
+  sbom FOLDER      write the list of parts
   suites [--only TEXT]
                    run every suite on every simulated drive: how long it computes, and what its plan said";
 
@@ -67,6 +73,8 @@ fn main() -> ExitCode {
         ["compare", ..] => compare::run(&args[1..]),
         ["record-traces", rest @ ..] => record_traces::run(rest),
         ["lab", rest @ ..] => lab::run(rest),
+        ["release", rest @ ..] => release::run(rest),
+        ["sbom", folder] => sbom::write(folder),
         ["suites", rest @ ..] => suite_times::run(rest),
         _ => Err(USAGE.to_string()),
     };

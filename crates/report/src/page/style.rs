@@ -57,7 +57,8 @@ details{margin:.6em 0}summary{cursor:pointer;font-weight:600}a{color:inherit}\
 padding:6px 0}.verdicts:not(.compared) td,.verdicts:not(.compared) th{border:0;padding:0}\
 .verdicts .why{grid-column:1/4}.facts{grid-template-columns:minmax(0,1fr)}.facts dd{grid-column:1}\
 .scroll th:first-child{position:sticky;left:0;background:var(--ground);max-width:9em}}\
-@media(min-width:561px){.verdicts:not(.compared) th,table.rates th[scope=row]{white-space:nowrap}.tables th[scope=row]{min-width:9em}}\
+@media(min-width:561px){.verdicts:not(.compared) th,table.rates th[scope=row]{white-space:nowrap}\
+.tables th[scope=row]{min-width:9em}}\
 @media(min-width:960px){.overview{grid-template-columns:minmax(0,11fr) minmax(0,13fr)}}\
 @media(min-width:1140px){.charts{grid-template-columns:minmax(0,1fr) minmax(0,1fr)}}\
 @media print{@page{margin:12mm}.verdicts:not(.compared) tr{display:grid;grid-template-columns:1fr auto auto;\

@@ -1,0 +1,138 @@
+//! `cargo xtask sbom FOLDER`: what the program is made of, as CycloneDX for people and tools, and as the section
+//! `.dep-v0` that auditors find in the program itself (zlib over JSON, the format of cargo-auditable).
+
+use crate::programs::finished;
+use crate::workspace::root;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::process::Command;
+
+/// A crate that the program has.
+struct Part {
+    name: String,
+    version: String,
+    license: String,
+    is_of_registry: bool,
+    /// Indexes of what it uses.
+    uses: Vec<usize>,
+}
+
+#[expect(clippy::disallowed_methods, reason = "two files in the folder of the packages")]
+pub fn write(folder: &str) -> Result<(), String> {
+    let parts = parts(&metadata()?)?;
+    let write = |name: &str, bytes: &[u8]| {
+        std::fs::write(format!("{folder}/{name}"), bytes)
+            .map_err(|e| format!("{folder}/{name}: {e}"))
+    };
+    let text = serde_json::to_string_pretty(&cyclonedx(&parts)).map_err(|e| e.to_string())?;
+    write("drivescope.cdx.json", (text + "\n").as_bytes())?;
+    let mut zlib = ZlibEncoder::new(Vec::new(), Compression::best());
+    zlib.write_all(section(&parts).to_string().as_bytes()).map_err(|e| e.to_string())?;
+    write("dependencies.zlib", &zlib.finish().map_err(|e| e.to_string())?)
+}
+
+fn metadata() -> Result<Value, String> {
+    let mut cargo = Command::new("cargo");
+    let target = "x86_64-unknown-linux-musl";
+    cargo.current_dir(root()).args([
+        "metadata",
+        "--locked",
+        "--format-version=1",
+        "--filter-platform",
+        target,
+    ]);
+    serde_json::from_str(&finished(cargo)?).map_err(|e| format!("cargo metadata: {e}"))
+}
+
+/// The program first, then everything that it needs to run: what is only used to build or to test is left out.
+fn parts(metadata: &Value) -> Result<Vec<Part>, String> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    let packages: BTreeMap<String, Value> =
+        list(&metadata["packages"]).into_iter().map(|it| (word(&it["id"]), it)).collect();
+    let nodes: BTreeMap<String, Value> =
+        list(&metadata["resolve"]["nodes"]).into_iter().map(|it| (word(&it["id"]), it)).collect();
+    let is_ours = |(_, it): &(&String, &Value)| it["name"] == "drivescope";
+    let program = packages.iter().find(is_ours).ok_or("no package drivescope")?.0.clone();
+    let mut ids = vec![program];
+    let mut uses: Vec<Vec<usize>> = Vec::new();
+    while let Some(id) = ids.get(uses.len()).cloned() {
+        let mut own = Vec::new();
+        for used in list(&nodes[&id]["deps"]) {
+            if list(&used["dep_kinds"]).iter().all(|kind| !kind["kind"].is_null()) {
+                continue;
+            }
+            let used = word(&used["pkg"]);
+            own.push(ids.iter().position(|known| *known == used).unwrap_or_else(|| {
+                ids.push(used);
+                ids.len() - 1
+            }));
+        }
+        own.sort_unstable();
+        uses.push(own);
+    }
+    let part = |(id, uses): (&String, Vec<usize>)| Part {
+        name: word(&packages[id]["name"]),
+        version: word(&packages[id]["version"]),
+        license: word(&packages[id]["license"]),
+        is_of_registry: packages[id]["source"].is_string(),
+        uses,
+    };
+    Ok(ids.iter().zip(uses).map(part).collect())
+}
+
+fn cyclonedx(parts: &[Part]) -> Value {
+    let purl = |part: &Part| format!("pkg:cargo/{}@{}", part.name, part.version);
+    let component = |part: &Part, kind: &str| {
+        json!({
+            "type": kind, "bom-ref": purl(part), "name": part.name, "version": part.version, "purl": purl(part),
+            "licenses": [{ "expression": part.license.replace('/', " OR ") }],
+        })
+    };
+    let depends = |part: &Part| {
+        let on: Vec<String> = part.uses.iter().map(|i| purl(&parts[*i])).collect();
+        json!({ "ref": purl(part), "dependsOn": on })
+    };
+    json!({
+        "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+        "metadata": { "component": component(&parts[0], "application") },
+        "components": parts[1..].iter().map(|part| component(part, "library")).collect::<Vec<_>>(),
+        "dependencies": parts.iter().map(depends).collect::<Vec<_>>(),
+    })
+}
+
+fn section(parts: &[Part]) -> Value {
+    let package = |(i, part): (usize, &Part)| {
+        let source = if part.is_of_registry { "crates.io" } else { "local" };
+        let mut it = json!({
+            "name": part.name, "version": part.version, "source": source, "dependencies": part.uses,
+        });
+        if i == 0 {
+            it["root"] = json!(true);
+        }
+        it
+    };
+    json!({ "packages": parts.iter().enumerate().map(package).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_runs_is_listed_with_its_licence() {
+        let parts = parts(&metadata().unwrap()).unwrap();
+        assert_eq!(parts[0].name, "drivescope");
+        let has = |name: &str| parts.iter().any(|part| part.name == name);
+        assert!(has("io-uring") && has("drivescope-drive") && !has("tempfile") && !has("insta"));
+        for part in &parts {
+            assert!(!part.license.is_empty(), "{} has no licence", part.name);
+        }
+        let document = cyclonedx(&parts);
+        assert_eq!(document["components"].as_array().unwrap().len(), parts.len() - 1);
+        assert_eq!(section(&parts)["packages"][0]["root"], true);
+    }
+}
