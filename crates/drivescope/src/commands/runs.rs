@@ -118,7 +118,7 @@ fn list(arguments: &RunsListArguments) -> Result<Code, Failure> {
         output::print_line(&clean(&store.no_runs()));
     } else {
         let rows: Vec<RunRow> = summaries.iter().map(row).collect();
-        output::print_line(&text::runs(&rows, jiff::Zoned::now().year(), output::style()));
+        output::print_line(&text::runs(&rows, jiff::ZonedDateTime::now().year(), output::style()));
         if has_more {
             output::note(&format!("the newest {SHOWN}; more with --limit N, all with --json"));
         }

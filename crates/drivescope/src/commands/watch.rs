@@ -20,7 +20,7 @@ use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs};
 use drivescope_model::watch::{WatchLine, WatchSummary};
 use drivescope_report::{clean, text, wrap};
-use jiff::{SignedDuration, Zoned};
+use jiff::{SignedDuration, ZonedDateTime};
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -155,7 +155,7 @@ fn read(
         }
     };
     let is_real = session.simulated().is_none();
-    let (zero, zero_ns) = (Zoned::now(), clock::now_ns());
+    let (zero, zero_ns) = (ZonedDateTime::now(), clock::now_ns());
     let at = |ns: u64| {
         let since = SignedDuration::from_nanos(ns as i64 - zero_ns as i64);
         is_real.then(|| (&zero + since).strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string())

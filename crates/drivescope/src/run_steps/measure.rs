@@ -336,7 +336,7 @@ fn run_id(seed: u64) -> String {
 
 /// RFC 3339 with the local offset.
 fn started_at() -> String {
-    let now = jiff::Zoned::now();
+    let now = jiff::ZonedDateTime::now();
     now.strftime("%Y-%m-%dT%H:%M:%S%.6f%:z").to_string()
 }
 

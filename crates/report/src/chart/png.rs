@@ -4,14 +4,14 @@
 use super::{Chart, ChartImprint, Theme, exported_svg};
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use ttf_parser::{Face, OutlineBuilder};
 
 const SCALE: u32 = 2;
 
 /// The chart as a PNG file, standing alone, at twice the pixels of its units. An error is a fault of this program.
 pub fn png(chart: &Chart, imprint: &ChartImprint, theme: Theme) -> Result<Vec<u8>, String> {
-    let picture = outlined(&exported_svg(chart, imprint, theme))?;
+    let picture = outlined(&exported_svg(chart, imprint, theme));
     let tree = Tree::from_str(&picture, &Options::default()).map_err(|error| error.to_string())?;
     let side = |units: f32| units as u32 * SCALE;
     let pixels = Pixmap::new(side(tree.size().width()), side(tree.size().height()));
@@ -21,32 +21,44 @@ pub fn png(chart: &Chart, imprint: &ChartImprint, theme: Theme) -> Result<Vec<u8
     pixels.encode_png().map_err(|error| error.to_string())
 }
 
-struct Fonts {
-    regular: Face<'static>,
-    bold: Face<'static>,
+/// Face, letter in hexadecimal digits, advance, outline: made of DejaVu Sans by `fonts/glyphs.py`.
+const GLYPHS: &str = include_str!("../../fonts/glyphs.tsv");
+const UNITS_PER_EM: f32 = 2048.0;
+/// The glyph of letters that the font does not have.
+const MISSING: char = '\0';
+
+/// Advance and outline in units of the font, which count upwards.
+type Glyph = (f32, &'static str);
+/// Whether they are bold, and the letter.
+type Glyphs = BTreeMap<(bool, char), Glyph>;
+
+fn glyphs() -> Glyphs {
+    let glyph = |line: &'static str| {
+        let mut fields = line.split('\t');
+        let (face, letter) = (fields.next()?, fields.next()?);
+        let letter = char::from_u32(u32::from_str_radix(letter, 16).ok()?)?;
+        Some(((face == "bold", letter), (fields.next()?.parse().ok()?, fields.next()?)))
+    };
+    GLYPHS.lines().filter_map(glyph).collect()
 }
 
 /// The picture with its texts as paths. It must be drawn by [`exported_svg`]: `<text …>words</text>` on one line.
-fn outlined(picture: &str) -> Result<String, String> {
-    let face = |data: &'static [u8]| Face::parse(data, 0).map_err(|error| error.to_string());
-    let fonts = Fonts {
-        regular: face(include_bytes!("../../fonts/DejaVuSans-latin.ttf"))?,
-        bold: face(include_bytes!("../../fonts/DejaVuSans-Bold-latin.ttf"))?,
-    };
+fn outlined(picture: &str) -> String {
+    let glyphs = glyphs();
     let mut out = String::with_capacity(picture.len() * 2);
     for line in picture.lines() {
-        match line.find("<text ").and_then(|at| Some((at, outline(&line[at..], &fonts)?))) {
+        match line.find("<text ").and_then(|at| Some((at, outline(&line[at..], &glyphs)?))) {
             // What stands before a text on its line is an element of its own.
             Some((at, path)) => out.extend([&line[..at], &path]),
             None => out.push_str(line),
         }
         out.push('\n');
     }
-    Ok(out)
+    out
 }
 
 /// The path of one text; `None` for other elements.
-fn outline(element: &str, fonts: &Fonts) -> Option<String> {
+fn outline(element: &str, glyphs: &Glyphs) -> Option<String> {
     let (head, rest) = element.strip_prefix("<text ")?.split_once('>')?;
     let words = unescaped(rest.strip_suffix("</text>")?);
     let attribute = |name: &str| {
@@ -55,28 +67,27 @@ fn outline(element: &str, fonts: &Fonts) -> Option<String> {
     };
     let number = |name: &str| attribute(name)?.parse::<f32>().ok();
     let (x, y, size) = (number("x")?, number("y")?, number("font-size")?);
-    let face = if head.contains("font-weight=\"600\"") { &fonts.bold } else { &fonts.regular };
-    let scale = size / f32::from(face.units_per_em());
-    let advance = |letter: char| {
-        let glyph = face.glyph_index(letter).unwrap_or_default();
-        (glyph, f32::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * scale)
+    let is_bold = head.contains("font-weight=\"600\"");
+    let scale = size / UNITS_PER_EM;
+    let glyph = |letter: char| {
+        let found = glyphs.get(&(is_bold, letter)).or_else(|| glyphs.get(&(is_bold, MISSING)));
+        found.copied().unwrap_or_default()
     };
-    let width: f32 = words.chars().map(|letter| advance(letter).1).sum();
+    let width: f32 = words.chars().map(|letter| glyph(letter).0 * scale).sum();
     let mut pen = match attribute("text-anchor") {
         Some("middle") => x - width / 2.0,
         Some("end") => x - width,
         _ => x,
     };
-    let mut path = GlyphPath::default();
+    let mut path = String::new();
     for letter in words.chars() {
-        let (glyph, step) = advance(letter);
-        (path.x, path.y, path.scale) = (pen, y, scale);
-        face.outline_glyph(glyph, &mut path);
-        pen += step;
+        let (advance, outline) = glyph(letter);
+        place(&mut path, outline, (pen, y), scale);
+        pen += advance * scale;
     }
     let class = attribute("class").unwrap_or_default();
     let fill = if class == "ground-text" { "" } else { " fill=\"currentColor\"" };
-    Some(format!("<path class=\"{class}\"{fill} d=\"{}\"/>", path.text))
+    Some(format!("<path class=\"{class}\"{fill} d=\"{path}\"/>"))
 }
 
 fn unescaped(text: &str) -> String {
@@ -84,44 +95,19 @@ fn unescaped(text: &str) -> String {
     pairs.iter().fold(text.to_string(), |text, (escaped, plain)| text.replace(escaped, plain))
 }
 
-#[derive(Default)]
-struct GlyphPath {
-    text: String,
-    x: f32,
-    y: f32,
-    scale: f32,
-}
-
-impl GlyphPath {
-    fn add(&mut self, command: char, points: &[(f32, f32)]) {
-        self.text.push(command);
-        for (x, y) in points {
-            // Fonts count upwards, pictures downwards.
-            let (x, y) = (self.x + x * self.scale, self.y - y * self.scale);
-            let _ = write!(self.text, "{x:.2} {y:.2} ");
-        }
-    }
-}
-
-impl OutlineBuilder for GlyphPath {
-    fn move_to(&mut self, x: f32, y: f32) {
-        self.add('M', &[(x, y)]);
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        self.add('L', &[(x, y)]);
-    }
-
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        self.add('Q', &[(x1, y1), (x, y)]);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        self.add('C', &[(x1, y1), (x2, y2), (x, y)]);
-    }
-
-    fn close(&mut self) {
-        self.text.push('Z');
+/// Adds an outline, scaled, with its beginning at `(x, y)`; pictures count downwards.
+fn place(path: &mut String, outline: &str, (x, y): (f32, f32), scale: f32) {
+    let mut is_across = true;
+    for part in outline.split(' ') {
+        let _ = match part.parse::<f32>() {
+            Ok(units) if is_across => write!(path, "{:.2} ", x + units * scale),
+            Ok(units) => write!(path, "{:.2} ", y - units * scale),
+            Err(_) => {
+                path.push_str(part);
+                continue;
+            }
+        };
+        is_across = !is_across;
     }
 }
 
@@ -141,7 +127,7 @@ mod tests {
     fn only_texts_become_outlines() {
         for chart in all_charts() {
             let picture = exported_svg(&chart, &imprint_of(&[hard_disk()]), Theme::Light);
-            let outlined = outlined(&picture).unwrap();
+            let outlined = outlined(&picture);
             assert!(picture.contains("<text ") && !outlined.contains("<text "), "{}", chart.name);
             let paths = |text: &str| text.matches("<path ").count();
             let texts = picture.matches("<text ").count();

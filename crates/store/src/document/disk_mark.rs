@@ -156,7 +156,7 @@ fn after<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 /// Reads `2021/06/01 12:34:56`, local time; the text does not have the time zone.
 fn started(date: &str) -> Option<Timestamp> {
     let date: DateTime = date.replace('/', "-").parse().ok()?;
-    Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    TimeZone::UTC.to_timestamp(date).ok()
 }
 
 /// The drive from a line such as `Test: 1 GiB (x5) [C: 50% (118/237GiB)]`.
