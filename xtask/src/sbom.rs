@@ -121,6 +121,32 @@ fn section(parts: &[Part]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::read;
+
+    /// Whether an expression like `(MIT OR Apache-2.0) AND Unicode-3.0` needs only licences of the list.
+    fn is_allowed(expression: &str, allowed: &[String]) -> bool {
+        let plain = expression.replace('/', " OR ").replace(['(', ')'], "");
+        let one = |choice: &str| allowed.iter().any(|known| known == choice.trim());
+        plain.split(" AND ").all(|part| part.split(" OR ").any(one))
+    }
+
+    /// What `cargo deny check licenses bans` looks at, for the parts of the program and without a network.
+    #[test]
+    fn licences_are_permissive_and_nothing_banned_is_used() {
+        let rules: toml::Table = read("deny.toml").unwrap().parse().unwrap();
+        let words = |value: &toml::Value| -> Vec<String> {
+            let all = value.as_array().unwrap().iter();
+            all.map(|it| it.get("crate").unwrap_or(it).as_str().unwrap().to_string()).collect()
+        };
+        let (allowed, banned) = (words(&rules["licenses"]["allow"]), words(&rules["bans"]["deny"]));
+        for part in parts(&metadata().unwrap()).unwrap() {
+            assert!(is_allowed(&part.license, &allowed), "{}: {}", part.name, part.license);
+            assert!(!banned.contains(&part.name), "{} is banned", part.name);
+            // crates.io has removed it once for malicious code; later versions are no reason to trust it.
+            assert_ne!((part.name.as_str(), part.version.as_str()), ("arrayref", "0.3.10"));
+        }
+        assert!(!is_allowed("GPL-3.0-only", &allowed) && !is_allowed("MIT AND GPL-2.0", &allowed));
+    }
 
     #[test]
     fn all_that_runs_is_listed_with_its_licence() {
