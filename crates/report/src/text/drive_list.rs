@@ -16,6 +16,17 @@ pub fn drive_list(drives: &[Drive], style: Style) -> String {
     sections(drives.iter().map(|drive| block(drive, style)))
 }
 
+/// With the whole health of each drive.
+pub fn drive_list_in_full(drives: &[Drive], style: Style) -> String {
+    if drives.is_empty() {
+        return drive_list(drives, style);
+    }
+    let full = |drive: &Drive| {
+        sections([block(drive, style), super::health::health(&drive.health, None, INDENT, style)])
+    };
+    sections(drives.iter().map(full))
+}
+
 fn block(drive: &Drive, style: Style) -> String {
     let mut out = first_line(drive, style);
     for facts in [identity(drive), layout(drive)] {

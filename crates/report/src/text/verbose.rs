@@ -7,9 +7,15 @@ use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::target::IoMode;
 use drivescope_model::{Bytes, PhaseRecord, Run, TestResult};
 
-/// Machine, calibration, data path, checks, methods, then the rounds of every test.
+/// Machine, calibration, data path, checks, health, methods, then the rounds of every test.
 pub fn verbose(run: &Run, style: Style) -> String {
-    let fixed = [machine(run, style), cost(run, style), data_path(run, style), checks(run, style)];
+    let fixed = [
+        machine(run, style),
+        cost(run, style),
+        data_path(run, style),
+        checks(run, style),
+        health(run, style),
+    ];
     let methods = run.tests.iter().map(|test| methods(test, style)).collect();
     let rounds = run.tests.iter().map(|test| limiters(test, style));
     sections(fixed.into_iter().chain([methods]).chain(rounds))
@@ -128,6 +134,13 @@ fn data_path(run: &Run, style: Style) -> String {
         ],
         style,
     )
+}
+
+fn health(run: &Run, style: Style) -> String {
+    let known = run.drive.as_ref().map(|drive| &drive.health).filter(|health| health.is_known());
+    let Some(known) = known else { return String::new() };
+    let title = Paragraph::new().lead(Role::Title, "health of the drive (SMART)").lines(0, style);
+    title + &super::health::health(known, run.health_after.as_ref(), 2, style)
 }
 
 fn checks(run: &Run, style: Style) -> String {
