@@ -34,7 +34,7 @@ pub fn risen(before: &Health, after: &Health) -> Vec<Finding> {
         let (before, after) = (before.as_ref()?, after.as_ref()?);
         let more = after.checked_sub(*before).filter(|more| *more > 0)?;
         let (more, before, after) = (whole(more), whole(*before), whole(*after));
-        Some(format!("{more} more {what} after the run than before ({before}, then {after})"))
+        Some(format!("{what}: {more} more ({before}, then {after})"))
     };
     let found = groups.into_iter().filter_map(|(id, counters)| {
         let evidence: Vec<String> = counters.iter().filter_map(rise).collect();
@@ -80,16 +80,18 @@ fn disagreeing(health: &Health) -> Vec<String> {
     let tested = health.self_tests.iter().filter_map(|test| test.power_on_hours).max();
     let farm = health.farm.as_ref();
     let others = [
-        ("a self-test was made at", tested),
-        ("FARM counts", farm.and_then(|farm| farm.power_on)),
-        ("FARM counts with turning platters", farm.and_then(|farm| farm.spinning)),
-        ("FARM counts with flying heads", farm.and_then(|farm| farm.head_flight)),
+        ("a self-test", tested),
+        ("FARM", farm.and_then(|farm| farm.power_on)),
+        ("FARM, platters turning,", farm.and_then(|farm| farm.spinning)),
+        ("FARM, heads flying,", farm.and_then(|farm| farm.head_flight)),
     ];
-    let larger = others.into_iter().filter_map(|(what, other)| {
+    // The first of the largest.
+    let largest = others.into_iter().rev().max_by_key(|(_, other)| *other);
+    let larger = largest.and_then(|(what, other)| {
         let other = other.filter(|other| *other > hours.saturating_add(HOURS_APART_MAX))?;
-        Some(format!("SMART counts {} power-on hours, {what} {}", whole(hours), whole(other)))
+        Some(format!("SMART counts {} hours, {what} {}", whole(hours), whole(other)))
     });
-    larger.collect()
+    larger.into_iter().collect()
 }
 
 #[cfg(test)]
@@ -129,7 +131,7 @@ mod tests {
     fn rising_crc_errors_blame_the_cable() {
         let after = Health { crc_errors: Some(15), ..new_drive() };
         let found = risen(&new_drive(), &after);
-        let evidence = "3 more CRC errors after the run than before (12, then 15)";
+        let evidence = "CRC errors: 3 more (12, then 15)";
         only(&found, FindingId::LinkErrors, evidence);
         assert!(found[0].remedy.contains("cable"));
         assert_eq!(risen(&after, &new_drive()), []);
@@ -141,11 +143,11 @@ mod tests {
     fn rising_sectors_and_media_errors_are_counted() {
         let after =
             Health { pending_sectors: Some(8), reallocated_sectors: Some(1), ..new_drive() };
-        let evidence = "1 more reallocated sectors after the run than before (0, then 1); \
-                        8 more pending sectors after the run than before (0, then 8)";
+        let evidence =
+            "reallocated sectors: 1 more (0, then 1); pending sectors: 8 more (0, then 8)";
         only(&risen(&new_drive(), &after), FindingId::NewBadSectors, evidence);
         let after = Health { uncorrected_errors: Some(2), ..new_drive() };
-        let evidence = "2 more uncorrected errors after the run than before (0, then 2)";
+        let evidence = "uncorrected errors: 2 more (0, then 2)";
         only(&risen(&new_drive(), &after), FindingId::NewBadSectors, evidence);
     }
 
@@ -153,11 +155,11 @@ mod tests {
     fn new_drive_with_old_logs_is_not_new() {
         let tests = vec![test("Short offline", Some(true), 30_512)];
         let old = Health { self_tests: tests, ..new_drive() };
-        let evidence = "SMART counts 20 power-on hours, a self-test was made at 30,512";
+        let evidence = "SMART counts 20 hours, a self-test 30,512";
         only(&before_run(&old), FindingId::CountersDisagree, evidence);
         let farm = FarmHours { power_on: Some(44), spinning: Some(25), head_flight: Some(45) };
         let old = Health { farm: Some(farm), ..new_drive() };
-        let evidence = "SMART counts 20 power-on hours, FARM counts with flying heads 45";
+        let evidence = "SMART counts 20 hours, FARM, heads flying, 45";
         only(&before_run(&old), FindingId::CountersDisagree, evidence);
         let tests = vec![test("Short offline", Some(true), 21)];
         assert_eq!(before_run(&Health { self_tests: tests, ..new_drive() }), []);

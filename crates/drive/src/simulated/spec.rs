@@ -430,7 +430,7 @@ mod tests {
             ("sim:wd20ears?fault=", "fault= names none; wd20ears can have flush-lies"),
             ("sim:wd20ears?fault=gone,", "fault= names none"),
             ("sim:WD20EARS", "did you mean 'wd20ears'"),
-            ("sim:wd20ears?speed=9", "seed, fill, fault, partition, fake, host or rpm"),
+            ("sim:wd20ears?speed=9", "seed, fill, fault, partition, fake, host, smart or rpm"),
             (
                 "sim:wd20ears?host=laptop-2014",
                 "no host 'laptop-2014' (did you mean 'laptop-2015'?)",

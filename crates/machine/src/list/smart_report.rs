@@ -94,7 +94,10 @@ pub fn read(json: &Value) -> Report {
     let hours = json["power_on_time"]["hours"].as_u64();
     let scsi_starts = &json["scsi_start_stop_cycle_counter"]["accumulated_start_stop_cycles"];
     let temperature = &json["temperature"];
-    let limits = [&temperature["op_limit_max"], &temperature["drive_trip"]];
+    // smartctl before 7.3 had it beside the temperature.
+    let trip = [&json["scsi_temperature"]["drive_trip"], &temperature["drive_trip"]];
+    let trip = trip.into_iter().find_map(Value::as_f64);
+    let limit = temperature["op_limit_max"].as_f64().or(trip);
     let mut health = Health {
         passed: json["smart_status"]["passed"].as_bool(),
         power_on_hours: hours.or_else(|| nvme["power_on_hours"].as_u64()),
@@ -112,11 +115,9 @@ pub fn read(json: &Value) -> Report {
         uncorrected_errors: uncorrected(json),
         crc_errors: count(json, CRC).or_else(|| statistic(json, "Number of Interface CRC Errors")),
         // USB sticks say 0 °C, and stop at 0 °C.
-        now_c: temperature["current"]
-            .as_f64()
-            .filter(|celsius| *celsius != 0.0 || temperature["drive_trip"] != 0),
+        now_c: temperature["current"].as_f64().filter(|now| *now != 0.0 || trip != Some(0.0)),
         highest_c: temperature["lifetime_max"].as_f64(),
-        limit_c: limits.into_iter().find_map(Value::as_f64).filter(|limit| *limit > 0.0),
+        limit_c: limit.filter(|limit| *limit > 0.0),
         nvme: nvme.is_object().then(|| nvme_health(nvme)),
         farm: farm_hours(&json[FARM][FARM_PAGE]),
         attributes: table(json).filter_map(attribute).collect(),

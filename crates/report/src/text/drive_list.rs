@@ -118,15 +118,19 @@ fn health(drive: &Drive, style: Style) -> String {
     let hours = health.power_on_hours.map(whole);
     let wear_role = if health.wear_pct >= Some(100) { Role::Warn } else { Role::Dim };
     let wear = health.wear_pct.map(whole);
-    Paragraph::new()
+    let figures = Paragraph::new()
         .lead(Role::Plain, " ".repeat(INDENT))
         .item(role, passed)
         .items(Role::Bad, bad.map(|bad| format!("{bad} bad sectors")))
         .items(Role::Dim, drive.temperature_c.map(|it| format!("{} °C", one_decimal(it))))
         .items(Role::Dim, hours.map(|hours| format!("{hours} power-on hours")))
         .items(wear_role, wear.map(|wear| format!("{wear} % of rated endurance used")))
+        .lines_if_words(INDENT, style);
+    let note = Paragraph::new()
+        .lead(Role::Plain, " ".repeat(INDENT))
         .text(Role::Dim, health.note.as_deref().unwrap_or_default())
-        .lines_if_words(INDENT, style)
+        .lines_if_words(INDENT, style);
+    figures + &note
 }
 
 fn contents(drive: &Drive, style: Style) -> String {

@@ -19,7 +19,9 @@ pub(super) fn reason(json: &Value) -> String {
         .collect();
     let any = |words: &str| all.iter().any(|(message, _)| message.contains(words));
     let error = all.iter().find(|(_, is_error)| *is_error);
-    let node = json["device"]["name"].as_str().unwrap_or("DEVICE");
+    // Without a device that it knows, smartctl still repeats how it was called.
+    let called = json["smartctl"]["argv"].as_array().and_then(|words| words.last());
+    let node = called.and_then(Value::as_str).unwrap_or("DEVICE");
     let support = &json["smart_support"];
     if any("Permission denied") || any("Operation not permitted") {
         "health: run with sudo".to_string()

@@ -74,6 +74,22 @@ fn ssd_counts_what_was_written_against_its_endurance() {
     assert_eq!(read.self_tests.len(), 2);
 }
 
+/// Recorded, not written for these tests.
+#[test]
+fn drives_of_a_virtual_machine_are_read_as_smartctl_prints_them() {
+    let disk = health(include_str!("samples/qemu-disk.json"));
+    assert_eq!((disk.passed, disk.note, disk.attributes.len()), (Some(true), None, 7));
+    assert_eq!((disk.power_on_hours, disk.now_c), (Some(1), Some(31.0)));
+    assert_eq!(disk.attributes[6].raw, "31 (Min/Max 31/31)");
+    let test = &disk.self_tests[0];
+    assert_eq!((test.passed, test.power_on_hours), (Some(true), Some(4_660)));
+    let nvme = health(include_str!("samples/qemu-nvme.json"));
+    assert_eq!((nvme.read_bytes, nvme.written_bytes), (Some(3 * 512_000), Some(0)));
+    assert_eq!((nvme.now_c, nvme.nvme.unwrap().warm_minutes), (Some(50.0), Some(0)));
+    let scsi = health(include_str!("samples/qemu-scsi.json"));
+    assert!(scsi.note.as_ref().is_some_and(|note| note.contains("no SMART")), "{scsi:?}");
+}
+
 #[test]
 fn unit_of_an_attribute_stands_in_its_name() {
     for (name, is_known, expected) in [
@@ -167,10 +183,11 @@ fn reports_without_health_say_why() {
     for (message, expected) in [
         ("/dev/sda: Permission denied", "health: run with sudo"),
         ("Device is in STANDBY mode, exit(2)", "health: the drive is asleep and was not woken"),
-        ("/dev/sdb: Unknown USB bridge [0x152d:0x0562 (0x214)]", "-d sat DEVICE, for NVMe -d"),
+        ("/dev/sdb: Unknown USB bridge [0x152d:0x0562 (0x214)]", "-d sat /dev/sdb, for NVMe -d"),
         ("/dev/vda: Unable to detect device type", "smartctl: /dev/vda: Unable to detect"),
     ] {
-        let json = serde_json::json!({"smartctl": {"version": [7, 4], "messages": [
+        let json = serde_json::json!({"smartctl": {"version": [7, 4],
+            "argv": ["smartctl", "-x", "/dev/sdb"], "messages": [
             {"string": "a remark", "severity": "information"},
             {"string": message, "severity": "error"}]}});
         let note = note(&json.to_string());
@@ -179,7 +196,7 @@ fn reports_without_health_say_why() {
     assert_eq!(note("{}"), "health: not reported by this drive");
     assert!(note(USB_NVME).contains("without the bridge"), "{}", note(USB_NVME));
     let off =
-        r#"{"device":{"name":"/dev/sda"},"smart_support":{"available":true,"enabled":false}}"#;
+        r#"{"smartctl":{"argv":["/dev/sda"]},"smart_support":{"available":true,"enabled":false}}"#;
     assert!(note(off).contains("smartctl -s on /dev/sda"));
     for old in ["", "smartctl 6.6 2017-11-05 r4594\n=======> INVALID ARGUMENT"] {
         assert!(note(old).contains("install smartmontools 7.3"), "{}", note(old));
