@@ -8,7 +8,8 @@ use std::path::Path;
 
 fn sample(name: &str) -> String {
     let samples = "../machine/src/list/smart_report/samples";
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(samples).join(name)).unwrap()
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(samples).join(name);
+    fs::read_to_string(path).expect("the repository has it")
 }
 
 /// A disk whose SMART is the first report before a run and the second one after it.

@@ -103,7 +103,7 @@ pub enum AttributeFailure {
     Past,
 }
 
-/// The health log of an NVMe drive, without what [`Health`] itself has.
+/// The health log of an NVMe drive, without what stands in the object above it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct NvmeHealth {
     /// The drive's own warnings, in words; empty if it has none.

@@ -1,7 +1,7 @@
 //! The JSON that smartctl 7.0 and later prints; 7.3 and later print all that is read here.
 
 mod reason;
-mod self_tests;
+mod self_test_log;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +9,7 @@ use drivescope_model::health::{
     AttributeFailure, FarmHours, HEAT_WARNING, Health, NvmeHealth, SmartAttribute,
 };
 use reason::{is_old, reason};
-use self_tests::self_tests;
+use self_test_log::self_tests;
 use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq, Default)]
