@@ -137,10 +137,19 @@ fn data_path(run: &Run, style: Style) -> String {
 }
 
 fn health(run: &Run, style: Style) -> String {
-    let known = run.drive.as_ref().map(|drive| &drive.health).filter(|health| health.is_known());
-    let Some(known) = known else { return String::new() };
+    let drive = run.drive.as_ref().filter(|drive| !run.simulated || drive.health.is_known());
+    let Some(drive) = drive else { return String::new() };
+    let note = drive.health.note.as_deref().unwrap_or_default();
+    let note = Paragraph::new()
+        .lead(Role::Plain, "  ")
+        .text(Role::Dim, note.strip_prefix("health: ").unwrap_or(note))
+        .lines_if_words(2, style);
+    let figures = super::health::health(&drive.health, run.health_after.as_ref(), 2, style);
+    if note.is_empty() && figures.is_empty() {
+        return String::new();
+    }
     let title = Paragraph::new().lead(Role::Title, "health of the drive (SMART)").lines(0, style);
-    title + &super::health::health(known, run.health_after.as_ref(), 2, style)
+    title + &note + &figures
 }
 
 fn checks(run: &Run, style: Style) -> String {

@@ -94,3 +94,14 @@ fn list_in_full_has_attributes_and_self_tests() {
         health: run with sudo
     ");
 }
+
+#[test]
+fn unknown_health_says_why_on_real_drives_only() {
+    let mut run = hard_disk();
+    let note = Some("health: run with sudo".to_string());
+    run.drive.as_mut().unwrap().health = Health { note, ..Health::default() };
+    let shown = text::verbose(&run, PLAIN);
+    assert!(shown.contains("\nhealth of the drive (SMART)\n  run with sudo\n"), "{shown}");
+    run.simulated = true;
+    assert!(!text::verbose(&run, PLAIN).contains("SMART"));
+}
