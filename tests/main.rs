@@ -16,6 +16,7 @@ mod cli;
 mod compare;
 mod engines;
 mod files;
+mod health;
 mod healthy_models;
 mod history;
 /// `import`: several files, results of other programs, documents that anything may have written.

@@ -2,6 +2,7 @@
 
 pub(crate) mod cpu_contention;
 pub(crate) mod cpu_split;
+pub mod health;
 pub(crate) mod rate_drop;
 pub mod round;
 pub mod test_record;

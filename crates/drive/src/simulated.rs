@@ -12,6 +12,7 @@ pub mod model_file;
 mod page_cache;
 mod partitions;
 mod real_time;
+pub mod smart_files;
 pub mod spec;
 mod spec_error;
 mod spindle;

@@ -84,7 +84,7 @@ pub enum Command {
     /// Restore contents saved by an interrupted run.
     Restore(RestoreArguments),
     /// List the drives of this machine.
-    List(ListArguments),
+    List(DriveListArguments),
     /// List stored runs, newest first.
     Runs(RunsArguments),
     /// Show a stored run.
@@ -325,8 +325,8 @@ pub enum SimCommand {
     ///
     /// Ctrl-C unmounts and prints how late replies were. While a file system is mounted or a program has the
     /// drive open, serving continues; Ctrl-C again saves what can be saved, disconnects the users, and exits
-    /// with code 130. Code 4: the backing file or the model failed. fake=, fault=page-cache, partition= and
-    /// host= exist in virtual time only.
+    /// with code 130. Code 4: the backing file or the model failed. fake=, fault=page-cache, partition=,
+    /// host= and smart= exist in virtual time only.
     Mount(MountArguments),
     /// Compare the models with published results for their drives.
     ///
@@ -399,7 +399,18 @@ pub enum SuitesCommand {
     },
 }
 
-/// Arguments of `list`, `tests`, `suites` and `sim list`.
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub struct DriveListArguments {
+    /// Print JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+    /// Also print the whole health of each drive: SMART attributes, NVMe log, self-tests.
+    #[arg(long, short, conflicts_with = "json")]
+    pub verbose: bool,
+}
+
+/// Arguments of `tests`, `suites` and `sim list`.
 #[derive(Debug, Args)]
 pub struct ListArguments {
     /// Print JSON instead of text.

@@ -21,9 +21,10 @@ use crate::mounts::{Mount, mount_at};
 use crate::patience::PATIENCE;
 use crate::roots::{Roots, active_choice, list_dir};
 use crate::served::served_model;
-use drivescope_model::drive::{Drive, DriveKind, Health, Zoned};
+use drivescope_model::drive::{Drive, DriveKind, Zoned};
+use drivescope_model::health::Health;
 use mounted_on::MountedOn;
-use smart_report::Report;
+use smart_report::{Report, json_of, read};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -196,6 +197,16 @@ fn served_on(table: &[Mount], device: &BlockDevice) -> Option<String> {
 /// a drive is the same with and without smartctl.
 fn add_smart(drive: &mut Drive, node: &Path) {
     apply(drive, smart::ask(node, drive.kind, &drive.transport));
+}
+
+/// The health of a described drive now.
+pub fn health_of(roots: &Roots, drive: &Drive) -> Health {
+    smart::ask(&roots.node(&drive.name), drive.kind, &drive.transport).health
+}
+
+/// Health as it stands in the JSON of smartctl; `None` of anything else.
+pub fn health_in(smartctl_json: &[u8]) -> Option<Health> {
+    json_of(smartctl_json).map(|json| read(&json).health)
 }
 
 fn apply(drive: &mut Drive, report: Report) {

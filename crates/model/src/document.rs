@@ -2,6 +2,7 @@
 
 use crate::drive::Drive;
 use crate::findings::{Finding, FindingId, Severity};
+use crate::health::Health;
 use crate::host::{Calibration, Host};
 use crate::metrics::quantity_of;
 use crate::options::{DatabaseKind, TestKind};
@@ -433,6 +434,10 @@ pub struct Run {
     /// none is known: a network, memory, a file system that itself spans several drives, an overlay whose layers are
     /// hidden.
     pub drive: Option<Drive>,
+    /// Health of the drive after the last test; `drive.health` is the one before the first. Absent where either is
+    /// unknown, and after an interruption.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health_after: Option<Health>,
     /// What an earlier run in the store found of this drive's capacity, if this one does not test it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_capacity: Option<EarlierCapacity>,

@@ -1,5 +1,6 @@
 //! A drive as the machine describes it.
 
+use crate::health::Health;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -98,21 +99,6 @@ impl Partition {
     pub fn is_extended(&self) -> bool {
         (1..=4096).contains(&self.size_bytes)
     }
-}
-
-/// Health as reported by SMART.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Health {
-    /// SMART's overall verdict.
-    pub passed: Option<bool>,
-    /// Hours powered on.
-    pub power_on_hours: Option<u64>,
-    /// Wear of the flash in percent of the rated endurance; may exceed 100.
-    pub wear_pct: Option<u64>,
-    /// Reallocated sectors, pending sectors, and media errors.
-    pub bad_sectors: Option<u64>,
-    /// Why nothing more is known.
-    pub note: Option<String>,
 }
 
 /// How the kernel uses a drive, and what it may do to save power: all that is known of it.

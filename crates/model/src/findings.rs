@@ -309,6 +309,22 @@ findings! {
         rule "statements of --query failed; the first one is shown"
         cause "The statement, its parameters, or the database."
         remedy "Try the statement by hand; figures are those of the statements that did not fail."
+    FailingHealth = "F057" "failing-health" Problem means "the drive expects to fail: save your data, replace it"
+        rule "SMART's overall verdict is FAILED; a SMART attribute is at or below its threshold now; an NVMe drive warns of more than its temperature; or the newest self-test of its kind failed"
+        cause "The drive counts its own errors and spare parts, and holds them against limits of its maker."
+        remedy "Save your data and replace the drive; drivescope list -v shows which figure is beyond its limit."
+    LinkErrors = "F058" "link-errors" Warning means "damaged transfers: replace the cable"
+        rule "the drive counted more CRC errors of its link after the run than before (attribute 199, or the transport statistics)"
+        cause "A cable, plug, backplane or port damages transfers. They are repeated, which costs time; the medium is not the cause."
+        remedy "Replace the cable or use another port, and run again: the count never falls, but must not rise."
+    NewBadSectors = "F059" "new-bad-sectors" Problem means "the drive lost sectors during the run: save your data, replace it"
+        rule "the drive counted more reallocated, pending or offline-uncorrectable sectors, or more uncorrected errors (media errors of NVMe), after the run than before"
+        cause "Places of the medium could not be read or written while the test used them."
+        remedy "Save your data; run drivescope run DRIVE --test surface and smartctl -t long, and replace the drive if the counts rise again."
+    CountersDisagree = "F060" "counters-disagree" Warning means "it is older than it says"
+        rule "a self-test, or the FARM log of a SATA disk of Seagate's (power-on, spindle, head flight), has over 24 hours more than the power-on hours of SMART"
+        cause "Counters that only rise disagree if one was set back, as sellers of used drives do; or after a firmware update that starts one anew."
+        remedy "Ask the seller, and the maker whether its warranty still runs; judge the age of the drive by the larger figure."
 }
 
 impl fmt::Display for FindingId {

@@ -8,6 +8,7 @@ pub mod drive;
 pub mod event;
 pub mod findings;
 pub mod gate;
+pub mod health;
 pub mod host;
 pub mod metrics;
 pub mod nearest;

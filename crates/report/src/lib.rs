@@ -14,6 +14,7 @@ mod dates;
 mod drive_class;
 mod figure_grid;
 mod first_seen;
+mod health_facts;
 mod history;
 mod imprint;
 mod latencies;

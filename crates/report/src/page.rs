@@ -5,6 +5,7 @@ mod document;
 mod figures;
 mod findings;
 mod grid;
+mod health;
 mod history;
 mod script;
 mod standing;
@@ -67,6 +68,7 @@ pub fn page_among(
         div.overview { (suits(run)) (standing(run, known)) }
         (findings(&run.findings))
         @for result in run.tests_for_readers() { (test(result, &question(result), detail)) }
+        (health::health(run))
         (document::method(run))
         (document::download(run))
     };

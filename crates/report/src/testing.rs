@@ -2,7 +2,7 @@
 
 mod drives;
 
-pub use drives::{directory, drive, hard_disk_drive, nvme_drive};
+pub use drives::{directory, drive, hard_disk_drive, nvme_drive, worn_disk_health};
 
 use crate::latencies::ENCODING;
 use base64::Engine as _;
@@ -296,6 +296,7 @@ pub fn hard_disk() -> Run {
         label: None,
         note: None,
         price: None,
+        health_after: None,
         earlier_capacity: None,
         simulated: false,
         target: directory("/mnt/data", "ext4", &["sda1", "sda"]),

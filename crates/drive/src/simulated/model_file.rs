@@ -72,7 +72,7 @@ fn read(path: &Path) -> Result<String, SpecError> {
 }
 
 /// All of a regular file, or nothing if it is none or has more than `most` bytes.
-fn text_of_at_most(file: File, most: u64) -> std::io::Result<Option<Vec<u8>>> {
+pub(super) fn text_of_at_most(file: File, most: u64) -> std::io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let regular = file.metadata()?.is_file();
     file.take(most + 1).read_to_end(&mut bytes)?;

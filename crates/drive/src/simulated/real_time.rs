@@ -33,6 +33,12 @@ impl Spec {
                 "a served drive has this machine above it; leave it out",
             );
         }
+        if self.smart.is_some() {
+            return refuse(
+                "smart= works in virtual time only",
+                "a loop device has no SMART; leave it out",
+            );
+        }
         Ok(Box::new(self.build_drive(&self.start)?))
     }
 }

@@ -2,9 +2,11 @@
 
 use super::faults::{self, PathFaults};
 use super::model_file::{name_and_options, placed, text_of};
+use super::smart_files::{self, SimulatedHealth};
 pub use super::spec_error::SpecError;
 use super::{AnyDrive, SimulatedDrive, hosts, partitions, spindle};
-use drivescope_model::drive::{Drive, DriveKind, DriveSettings, Health, Link};
+use drivescope_model::drive::{Drive, DriveKind, DriveSettings, Link};
+use drivescope_model::health::Health;
 use drivescope_model::shortened::shortened;
 use drivescope_model::target::{IoMode, TargetInfo, TargetKind};
 use drivescope_model::units::Bytes;
@@ -39,6 +41,8 @@ pub struct Spec {
     /// Its real capacity, if less than announced.
     pub fake: Option<FakeCapacity>,
     pub host: HostParams,
+    /// What its SMART reports, if anything.
+    pub smart: Option<SimulatedHealth>,
 }
 
 pub fn model_named(name: &str) -> Result<Model, SpecError> {
@@ -78,8 +82,8 @@ impl Spec {
         let start = Start { seed: 1, fill, ..Start::default() };
         let (text, path) = (placed(text, name), PathFaults::default());
         let (notes, partitions) = (model.warnings(), Vec::new());
-        let (fake, host) = (None, HostParams::default());
-        let mut spec = Self { text, model, start, path, notes, partitions, fake, host };
+        let (fake, host, smart) = (None, HostParams::default(), None);
+        let mut spec = Self { text, model, start, path, notes, partitions, fake, host, smart };
         let mut given = Vec::new();
         for part in query.split('&').filter(|part| !part.is_empty()) {
             let (key, value) = part.split_once('=').unwrap_or((part, ""));
@@ -125,10 +129,11 @@ impl Spec {
             }
             "fake" => self.fake = Some(parse_fake(value, &self.model)?),
             "host" => self.host = hosts::named(value).map_err(SpecError::Wrong)?,
+            "smart" => self.smart = Some(smart_files::read(value).map_err(SpecError::Wrong)?),
             "rpm" => spindle::turn_at(&mut self.model, value).map_err(SpecError::Wrong)?,
             _ => {
                 return wrong(format!(
-                    "'{}' is not seed, fill, fault, partition, fake, host or rpm",
+                    "'{}' is not seed, fill, fault, partition, fake, host, smart or rpm",
                     shortened(key)
                 ));
             }
@@ -230,7 +235,11 @@ impl Spec {
         let identity = self.model.shown();
         let non_empty = |text: String| (!text.is_empty()).then_some(text);
         let cache = |on| if on { "write back" } else { "write through" }.to_string();
-        let note = "a simulated drive has no health".to_string();
+        let none = || Health {
+            note: Some("a simulated drive has no health".to_string()),
+            ..Health::default()
+        };
+        let health = self.smart.as_ref().map_or_else(none, |smart| smart.before.clone());
         let (link_name, possible) = if self.path.slow_link {
             (format!("{} at a quarter of its rate", link.name), Some(link.name.clone()))
         } else {
@@ -258,8 +267,8 @@ impl Spec {
             settings: DriveSettings::default(),
             removable: false,
             read_only: false,
-            temperature_c: None,
-            health: Health { note: Some(note), ..Health::default() },
+            temperature_c: health.now_c,
+            health,
             partitions: partitions::described(
                 &self.partitions,
                 name,
@@ -421,7 +430,7 @@ mod tests {
             ("sim:wd20ears?fault=", "fault= names none; wd20ears can have flush-lies"),
             ("sim:wd20ears?fault=gone,", "fault= names none"),
             ("sim:WD20EARS", "did you mean 'wd20ears'"),
-            ("sim:wd20ears?speed=9", "seed, fill, fault, partition, fake, host or rpm"),
+            ("sim:wd20ears?speed=9", "seed, fill, fault, partition, fake, host, smart or rpm"),
             (
                 "sim:wd20ears?host=laptop-2014",
                 "no host 'laptop-2014' (did you mean 'laptop-2015'?)",

@@ -4,10 +4,11 @@ use super::Target;
 use crate::simulated::spec::name_served;
 use drivescope_machine::counters::{self, DeviceCounters};
 use drivescope_machine::graph::{BlockGraph, Stack};
-use drivescope_machine::list::{ListOptions, drive_named, network_below};
+use drivescope_machine::list::{ListOptions, drive_named, health_of, network_below};
 use drivescope_machine::other_measurements::on_same_drive;
 use drivescope_machine::roots::read_text;
 use drivescope_model::drive::Drive;
+use drivescope_model::health::Health;
 use drivescope_model::target::TargetKind;
 
 /// The drive below: the only disk, or the device that is made of all disks, which has neither the link nor the
@@ -72,6 +73,16 @@ impl Target {
             };
             Some(format!("{name} is being {what} ({action}); see /proc/mdstat"))
         })
+    }
+
+    /// What SMART reports of the drive now; `None` if it reported nothing before, or does not answer.
+    pub fn health_now(&self) -> Option<Health> {
+        let drive = self.drive().filter(|drive| drive.health.is_known())?;
+        let now = match &self.simulated {
+            Some((spec, _)) => spec.smart.as_ref()?.after.clone(),
+            None => health_of(&self.roots, drive),
+        };
+        now.is_known().then_some(now)
     }
 
     pub fn measured_by_others(&self) -> Option<String> {

@@ -2,7 +2,7 @@
 
 mod row_order;
 
-use crate::arguments::ListArguments;
+use crate::arguments::DriveListArguments;
 use crate::exit::{Code, Failure, no_thread};
 use crate::output;
 use drivescope_drive::journal;
@@ -26,18 +26,18 @@ const SLOW: Duration = Duration::from_secs(2);
 /// Names in the line of drives that do not answer; the others are counted.
 const NAMES_MAX: usize = 3;
 
-pub fn list(arguments: &ListArguments) -> Result<Code, Failure> {
+pub fn list(arguments: &DriveListArguments) -> Result<Code, Failure> {
     let roots = Roots::host();
     let is_on_terminal = !output::style().is_whole;
     if is_on_terminal && !arguments.json {
-        print_as_they_come(&roots)?;
+        print_as_they_come(&roots, arguments.verbose)?;
     } else {
         let mut found = drives(&roots, &OPTIONS);
         found.iter_mut().for_each(name_served);
         if arguments.json {
             output::print_document(&found);
         } else {
-            output::print_line(&text::drive_list(&found, output::style()));
+            output::print_line(&shown(&found, arguments.verbose));
         }
     }
     if let Ok(folder) = journal::state_folder() {
@@ -47,10 +47,15 @@ pub fn list(arguments: &ListArguments) -> Result<Code, Failure> {
     Ok(Code::Ok)
 }
 
-fn print_as_they_come(roots: &Roots) -> Result<(), Failure> {
+fn shown(drives: &[Drive], is_verbose: bool) -> String {
+    let list = if is_verbose { text::drive_list_in_full } else { text::drive_list };
+    list(drives, output::style())
+}
+
+fn print_as_they_come(roots: &Roots, is_verbose: bool) -> Result<(), Failure> {
     let names = drive_names(roots);
     if names.is_empty() {
-        output::print_line(&text::drive_list(&[], output::style()));
+        output::print_line(&shown(&[], is_verbose));
     }
     let (send, answers) = channel();
     let (roots, asked) = (roots.clone(), names.clone());
@@ -62,7 +67,7 @@ fn print_as_they_come(roots: &Roots) -> Result<(), Failure> {
     };
     std::thread::Builder::new().spawn(ask).map_err(|error| Failure::usage(no_thread(&error)))?;
     let begun = Instant::now();
-    let (mut rows, mut screen) = (RowOrder::new(names), ListScreen::new());
+    let (mut rows, mut screen) = (RowOrder::new(names), ListScreen::new(is_verbose));
     loop {
         match answers.recv_timeout(ROW_WAITS) {
             Ok((index, drive)) => {
@@ -86,13 +91,14 @@ fn print_as_they_come(roots: &Roots) -> Result<(), Failure> {
 struct ListScreen {
     bar: ProgressBar,
     has_rows: bool,
+    is_verbose: bool,
 }
 
 impl ListScreen {
-    fn new() -> Self {
+    fn new(is_verbose: bool) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         bar.set_style(ProgressStyle::with_template("{msg}").expect("a constant template is valid"));
-        Self { bar, has_rows: false }
+        Self { bar, has_rows: false, is_verbose }
     }
 
     fn print(&mut self, mut drives: Vec<Drive>) {
@@ -101,7 +107,7 @@ impl ListScreen {
         }
         drives.iter_mut().for_each(name_served);
         let gap = if self.has_rows { "\n" } else { "" };
-        let text = text::drive_list(&drives, output::style());
+        let text = shown(&drives, self.is_verbose);
         self.bar.suspend(|| output::print_line(&format!("{gap}{text}")));
         self.has_rows = true;
     }

@@ -222,6 +222,11 @@ fn measure_one(
     let waits_for_restore = runner.session().lost().is_some();
     let closed = runner.close();
     listener.join().expect("the listener does not panic");
+    if !signals.was_signalled()
+        && let Some(after) = target.health_now()
+    {
+        document.borrow_mut().end_with(after);
+    }
     let (run, kept) = document.into_inner().conclude();
     // What was measured stands; that it is not kept, or that something stays behind, does not go by.
     let mut outcome = match kept {
@@ -313,6 +318,7 @@ fn begin(plan: &Plan, target: &Target, options: &RunOptions, machine: &Machine) 
         label: options.label.clone(),
         note: None,
         price: options.price.clone(),
+        health_after: None,
         earlier_capacity: None,
         simulated: target.is_simulated(),
         target: target.info().clone(),

@@ -1,11 +1,13 @@
 //! The document of a run in progress, and the store that keeps it.
 
 use super::save::{RunSaver, SaveOutcome};
+use drivescope_bench::judging::health;
 use drivescope_bench::session::Session;
 use drivescope_drive::gate::Rechecks;
 use drivescope_model::document::{GateCheck, PhaseRecord, Run, TestResult, TestStatus};
 use drivescope_model::findings::{Finding, FindingId, Severity};
 use drivescope_model::gate::{Check, GateRecord, Outcome};
+use drivescope_model::health::Health;
 use drivescope_report::verdict;
 use drivescope_store::Store;
 
@@ -61,6 +63,15 @@ impl<'s> RunDocument<'s> {
         run.elapsed_s += so_far.elapsed_s;
         add(&mut run, so_far, &self.early);
         self.saver.keep(&run);
+    }
+
+    /// Compares the health of the drive with the one before the run.
+    pub fn end_with(&mut self, after: Health) {
+        let Some(drive) = &self.run.drive else { return };
+        let risen = health::risen(&drive.health, &after);
+        self.run.findings =
+            std::mem::take(&mut self.run.findings).into_iter().chain(risen).fold(Vec::new(), merge);
+        self.run.health_after = Some(after);
     }
 
     /// The whole document with its verdict, and where it is stored.

@@ -1,6 +1,6 @@
 //! Health of a drive, asked of smartctl.
 
-use super::smart_report::{Report, parse};
+use super::smart_report::{Report, add_farm, json_of, lacks_farm, no_json, read};
 use drivescope_model::drive::DriveKind;
 use drivescope_model::units::Bytes;
 use std::io::Read;
@@ -26,13 +26,27 @@ pub fn ask(node: &Path, kind: DriveKind, transport: &str) -> Report {
         return Report::note(why);
     }
     let Some(program) = find_program("smartctl") else {
-        return Report::note("health: smartctl is not installed".to_string());
+        let why = "health: smartctl is not installed; install smartmontools";
+        return Report::note(why.to_string());
     };
-    let mut command = Command::new(program);
-    // A sleeping drive is not woken for a list.
-    command.args(["--json", "-n", "standby", "-a"]).arg(node);
-    match capture(command, TIMEOUT) {
-        Ok(output) => parse(&output),
+    asked(|| Command::new(&program), node)
+}
+
+fn asked(smartctl: impl Fn() -> Command, node: &Path) -> Report {
+    let printed = |logs: &[&str]| {
+        let mut command = smartctl();
+        // A sleeping drive is not woken for a list.
+        command.args(["--json=c", "-n", "standby"]).args(logs).arg(node);
+        capture(command, TIMEOUT)
+    };
+    match printed(&["-x"]) {
+        Ok(output) => json_of(&output).map_or_else(no_json, |mut report| {
+            let farm = lacks_farm(&report).then(|| printed(&["-l", "farm"]).ok()).flatten();
+            if let Some(farm) = farm.and_then(|output| json_of(&output)) {
+                add_farm(&mut report, &farm);
+            }
+            read(&report)
+        }),
         Err(why) => Report::note(format!("health: smartctl {why}")),
     }
 }
@@ -99,7 +113,8 @@ fn capture(mut command: Command, timeout: Duration) -> Result<Vec<u8>, String> {
                 // a thread waits for its end.
                 let _ = child.kill();
                 let _ = std::thread::Builder::new().spawn(move || child.wait());
-                return Err(format!("did not end within {} s", timeout.as_secs_f64()));
+                let seconds = timeout.as_secs_f64();
+                return Err(format!("did not end within {seconds} s; see dmesg"));
             }
             Ok(Some(_)) => break,
             Err(e) => return Err(format!("could not be waited for ({e})")),
@@ -122,6 +137,12 @@ mod tests {
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
+        command
+    }
+
+    fn shell_with_arguments(script: &str) -> Command {
+        let mut command = shell(script);
+        command.arg("smartctl");
         command
     }
 
@@ -154,6 +175,30 @@ mod tests {
         assert!(error.contains("could not be started"), "{error}");
         assert_eq!(find_program("no-such-program-anywhere"), None);
         assert!(find_program("sh").is_some());
+    }
+
+    /// `-x` only says that there is a FARM log; smartctl before 7.4 does not know `-l farm`.
+    #[test]
+    fn drive_is_asked_once_and_again_for_its_farm_log() {
+        let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/src/list/smart_report/samples");
+        let ask = |script: &str| {
+            let script = script.replace("SAMPLES", samples);
+            asked(|| shell_with_arguments(&script), Path::new("/dev/sda")).health
+        };
+        let health = ask(r#"case "$*" in
+            "--json=c -n standby -x /dev/sda") sed 's/"page_1_[^}]*}/"x": 1/' SAMPLES/farm.json;;
+            "--json=c -n standby -l farm /dev/sda") cat SAMPLES/farm.json;;
+            esac"#);
+        assert_eq!(health.farm.and_then(|farm| farm.power_on), Some(22_341));
+        let refused = ask(r#"case "$*" in
+            *farm*) echo "INVALID ARGUMENT TO -l: farm"; exit 1;;
+            *) sed 's/"page_1_[^}]*}/"x": 1/' SAMPLES/farm.json;;
+            esac"#);
+        assert_eq!((refused.power_on_hours, refused.farm), (Some(12), None));
+        let asleep =
+            ask(r#"echo '{"smartctl":{"messages":[{"string":"Device is in STANDBY mode, exit(2)",
+            "severity":"information"}],"exit_status":2}}'; exit 2"#);
+        assert_eq!(asleep.note.unwrap(), "health: the drive is asleep and was not woken");
     }
 
     #[test]

@@ -1,6 +1,15 @@
-//! The JSON that smartctl 7.0 and later prints.
+//! The JSON that smartctl 7.0 and later prints; 7.3 and later print all that is read here.
 
-use drivescope_model::drive::Health;
+mod reason;
+mod self_test_log;
+#[cfg(test)]
+mod tests;
+
+use drivescope_model::health::{
+    AttributeFailure, FarmHours, HEAT_WARNING, Health, NvmeHealth, SmartAttribute,
+};
+use reason::{is_old, reason};
+use self_test_log::self_tests;
 use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -29,34 +38,103 @@ const LIFE_LEFT: [&str; 8] = [
     "Drive_Life_Remaining%",
 ];
 
-/// Numbers of attributes: reallocated sectors, and those waiting to be.
-const REALLOCATED: Option<u64> = Some(5);
-const PENDING: Option<u64> = Some(197);
+/// Numbers of attributes.
+const REALLOCATED: u64 = 5;
+const REPORTED: u64 = 187;
+const PENDING: u64 = 197;
+const OFFLINE: u64 = 198;
+const CRC: u64 = 199;
+const WRITTEN: u64 = 241;
+const READ: u64 = 242;
+
+/// Units of what the host has written and read, by the end of the attribute's name.
+const TRANSFER_UNITS: [(&str, u64); 4] =
+    [("_32MiB", 32 << 20), ("_GiB", 1 << 30), ("_MiB", 1 << 20), ("_LBAs", 512)];
+/// NVMe counts in thousands of 512 bytes.
+const NVME_UNIT_BYTES: u64 = 512_000;
 
 const NVME_LOG: &str = "nvme_smart_health_information_log";
+const FARM: &str = "seagate_farm_log";
+const FARM_PAGE: &str = "page_1_drive_information";
 
-/// A report from what smartctl printed. Nothing in it is required: drives and versions differ.
-pub fn parse(output: &[u8]) -> Report {
-    let json = match serde_json::from_slice::<Value>(output) {
-        Ok(json) if json.is_object() => json,
-        _ => return Report::note("health: smartctl 7.0 or later is needed".to_string()),
-    };
+/// Bits of NVMe's critical warning, from the lowest (NVM Express 2.0, figure 207).
+const NVME_WARNINGS: [&str; 6] = [
+    "spare blocks are below their threshold",
+    HEAT_WARNING,
+    "it has become unreliable",
+    "it takes no more writes",
+    "its memory is not safe from a loss of power",
+    "its persistent memory region takes no more writes",
+];
+
+/// The JSON, if it is any.
+pub fn json_of(output: &[u8]) -> Option<Value> {
+    serde_json::from_slice::<Value>(output).ok().filter(Value::is_object)
+}
+
+/// Whether the drive has a FARM log that the report leaves out: `-x` does, `-l farm` of smartctl 7.4 prints it.
+pub fn lacks_farm(report: &Value) -> bool {
+    report[FARM]["supported"] == true && report[FARM][FARM_PAGE].is_null()
+}
+
+/// Takes the FARM log from another report on the same drive.
+pub fn add_farm(report: &mut Value, other: &Value) {
+    if other[FARM][FARM_PAGE].is_object() {
+        report[FARM] = other[FARM].clone();
+    }
+}
+
+pub fn no_json() -> Report {
+    Report::note("health: smartctl is too old; install smartmontools 7.3 or later".to_string())
+}
+
+/// Nothing in it is required: drives and versions differ.
+pub fn read(json: &Value) -> Report {
+    let nvme = &json[NVME_LOG];
     let hours = json["power_on_time"]["hours"].as_u64();
+    let scsi_starts = &json["scsi_start_stop_cycle_counter"]["accumulated_start_stop_cycles"];
+    let temperature = &json["temperature"];
+    // smartctl before 7.3 had it beside the temperature.
+    let trip = [&json["scsi_temperature"]["drive_trip"], &temperature["drive_trip"]];
+    let trip = trip.into_iter().find_map(Value::as_f64);
+    let limit = temperature["op_limit_max"].as_f64().or(trip);
     let mut health = Health {
         passed: json["smart_status"]["passed"].as_bool(),
-        power_on_hours: hours.or_else(|| json[NVME_LOG]["power_on_hours"].as_u64()),
-        wear_pct: wear_pct(&json),
-        bad_sectors: bad_sectors(&json),
+        power_on_hours: hours.or_else(|| nvme["power_on_hours"].as_u64()),
+        wear_pct: wear_pct(json),
+        bad_sectors: bad_sectors(json),
         note: None,
+        starts: json["power_cycle_count"].as_u64().or_else(|| scsi_starts.as_u64()),
+        read_bytes: transferred(json, "read", READ),
+        written_bytes: transferred(json, "written", WRITTEN),
+        reallocated_sectors: count(json, REALLOCATED)
+            .or_else(|| json["scsi_grown_defect_list"].as_u64()),
+        pending_sectors: count(json, PENDING)
+            .or_else(|| json["scsi_pending_defects"]["count"].as_u64()),
+        offline_uncorrectable: count(json, OFFLINE),
+        uncorrected_errors: uncorrected(json),
+        crc_errors: count(json, CRC).or_else(|| statistic(json, "Number of Interface CRC Errors")),
+        // USB sticks say 0 °C, and stop at 0 °C.
+        now_c: temperature["current"].as_f64().filter(|now| *now != 0.0 || trip != Some(0.0)),
+        highest_c: temperature["lifetime_max"].as_f64(),
+        limit_c: limit.filter(|limit| *limit > 0.0),
+        nvme: nvme.is_object().then(|| nvme_health(nvme)),
+        farm: farm_hours(&json[FARM][FARM_PAGE]),
+        attributes: table(json).filter_map(attribute).collect(),
+        self_tests: self_tests(json),
     };
     // Messages beside figures are remarks on single logs; alone they are the reason.
-    if health == Health::default() {
-        health.note = Some(reason(&json));
+    if !health.is_known() {
+        health.note = Some(reason(json));
+    } else if let Some(version) = is_old(json) {
+        health.note = Some(format!(
+            "health: smartctl {version} leaves out a part; install smartmontools 7.3 or later"
+        ));
     }
     Report {
-        health,
         rpm: json["rotation_rate"].as_u64().and_then(|rpm| u32::try_from(rpm).ok()),
-        temperature_c: json["temperature"]["current"].as_f64(),
+        temperature_c: health.now_c,
+        health,
     }
 }
 
@@ -66,9 +144,10 @@ fn wear_pct(json: &Value) -> Option<u64> {
         &json[NVME_LOG]["percentage_used"],
         &json["scsi_percentage_used_endurance_indicator"],
     ];
-    used.into_iter().find_map(Value::as_u64).or_else(|| {
+    let used = used.into_iter().find_map(Value::as_u64);
+    used.or_else(|| statistic(json, "Percentage Used Endurance Indicator")).or_else(|| {
         let tells = |name: &str| LIFE_LEFT.contains(&name);
-        let attribute = attributes(json).find(|a| a["name"].as_str().is_some_and(tells))?;
+        let attribute = table(json).find(|a| a["name"].as_str().is_some_and(tells))?;
         // Some drives begin above 100.
         attribute["value"].as_u64().map(|left| 100u64.saturating_sub(left))
     })
@@ -76,14 +155,62 @@ fn wear_pct(json: &Value) -> Option<u64> {
 
 fn bad_sectors(json: &Value) -> Option<u64> {
     let reported = [&json[NVME_LOG]["media_errors"], &json["scsi_grown_defect_list"]];
-    let counts = attributes(json)
-        .filter(|a| [REALLOCATED, PENDING].contains(&a["id"].as_u64()))
-        .filter_map(|a| raw_count(&a["raw"]));
+    let counts = [REALLOCATED, PENDING].into_iter().filter_map(|id| count(json, id));
     reported.into_iter().find_map(Value::as_u64).or_else(|| counts.reduce(u64::saturating_add))
 }
 
-fn attributes(json: &Value) -> impl Iterator<Item = &Value> {
+/// Errors that reached the host.
+fn uncorrected(json: &Value) -> Option<u64> {
+    let log = &json["scsi_error_counter_log"];
+    let kinds = ["read", "write", "verify"];
+    let scsi = kinds.into_iter().filter_map(|it| log[it]["total_uncorrected_errors"].as_u64());
+    let nvme = json[NVME_LOG]["media_errors"].as_u64();
+    nvme.or_else(|| count(json, REPORTED)).or_else(|| scsi.reduce(u64::saturating_add))
+}
+
+/// Bytes that the host has `read` or `written`.
+fn transferred(json: &Value, what: &str, id: u64) -> Option<u64> {
+    let units = json[NVME_LOG][format!("data_units_{what}")].as_u64();
+    let sector = json["logical_block_size"].as_u64().unwrap_or(512);
+    let sectors = match what {
+        "read" => statistic(json, "Logical Sectors Read"),
+        _ => statistic(json, "Logical Sectors Written"),
+    };
+    let scsi = &json["scsi_error_counter_log"][if what == "read" { "read" } else { "write" }];
+    let gigabytes = scsi["gigabytes_processed"].as_str().and_then(|it| it.parse::<f64>().ok());
+    units
+        .and_then(|units| units.checked_mul(NVME_UNIT_BYTES))
+        .or_else(|| sectors?.checked_mul(sector))
+        .or_else(|| by_attribute(json, id))
+        .or_else(|| gigabytes.map(|gigabytes| (gigabytes * 1e9) as u64))
+}
+
+/// The unit stands in the name of the attribute, which is certain only for drives that smartctl knows.
+fn by_attribute(json: &Value, id: u64) -> Option<u64> {
+    let attribute =
+        table(json).find(|it| it["id"] == id && json["in_smartctl_database"] == true)?;
+    let name = attribute["name"].as_str()?;
+    let of_unit = |(end, _): &&(&str, u64)| {
+        name.ends_with(*end) || (*end == "_LBAs" && name.starts_with("Total_LBAs"))
+    };
+    let (_, unit) = TRANSFER_UNITS.iter().find(of_unit)?;
+    raw_count(&attribute["raw"])?.checked_mul(*unit)
+}
+
+fn table(json: &Value) -> impl Iterator<Item = &Value> {
     json["ata_smart_attributes"]["table"].as_array().into_iter().flatten()
+}
+
+fn count(json: &Value, id: u64) -> Option<u64> {
+    table(json).find(|it| it["id"] == id).and_then(|it| raw_count(&it["raw"]))
+}
+
+/// A figure of the log of device statistics (ACS-3).
+fn statistic(json: &Value, name: &str) -> Option<u64> {
+    let pages = json["ata_device_statistics"]["pages"].as_array().into_iter().flatten();
+    let mut figures = pages.flat_map(|page| page["table"].as_array().into_iter().flatten());
+    let figure = figures.find(|it| it["name"] == name && it["flags"]["valid"] != false)?;
+    figure["value"].as_u64()
 }
 
 /// The count. Vendors put more into the upper bytes of the raw value, which smartctl splits off in the text: `8 (2 1)`.
@@ -92,138 +219,47 @@ fn raw_count(raw: &Value) -> Option<u64> {
     text.and_then(|number| number.parse().ok()).or_else(|| raw["value"].as_u64())
 }
 
-fn reason(json: &Value) -> String {
-    let messages = json["smartctl"]["messages"].as_array().into_iter().flatten();
-    let all: Vec<(&str, bool)> = messages
-        .filter_map(|it| Some((it["string"].as_str()?, it["severity"] == "error")))
-        .collect();
-    let any = |words: &str| all.iter().any(|(message, _)| message.contains(words));
-    let error = all.iter().find(|(_, is_error)| *is_error);
-    if any("Permission denied") || any("Operation not permitted") {
-        "health: run with sudo".to_string()
-    } else if any("STANDBY") || any("SLEEP") {
-        "health: the drive is asleep and was not woken".to_string()
-    } else if let Some((message, _)) = error.or(all.first()) {
-        format!("smartctl: {}", message.split_whitespace().collect::<Vec<_>>().join(" "))
-    } else {
-        "health: not reported by this drive".to_string()
+fn attribute(json: &Value) -> Option<SmartAttribute> {
+    let raw = &json["raw"];
+    let text = raw["string"].as_str().map(|text| text.trim().to_string());
+    Some(SmartAttribute {
+        id: json["id"].as_u64()?,
+        name: json["name"].as_str().unwrap_or("Unknown_Attribute").to_string(),
+        raw: text.or_else(|| raw["value"].as_u64().map(|it| it.to_string())).unwrap_or_default(),
+        value: json["value"].as_u64(),
+        worst: json["worst"].as_u64(),
+        threshold: json["thresh"].as_u64(),
+        failed: match json["when_failed"].as_str() {
+            Some("now") => Some(AttributeFailure::Now),
+            Some("past") => Some(AttributeFailure::Past),
+            _ => None,
+        },
+    })
+}
+
+fn nvme_health(log: &Value) -> NvmeHealth {
+    let bits = log["critical_warning"].as_u64().unwrap_or(0);
+    let set = (0..u64::BITS).filter(|bit| bits >> bit & 1 == 1);
+    let words = |bit: u32| match NVME_WARNINGS.get(bit as usize) {
+        Some(words) => (*words).to_string(),
+        None => format!("warning {bit} of a later standard"),
+    };
+    NvmeHealth {
+        warnings: set.map(words).collect(),
+        spare_pct: log["available_spare"].as_u64(),
+        spare_threshold_pct: log["available_spare_threshold"].as_u64(),
+        unsafe_shutdowns: log["unsafe_shutdowns"].as_u64(),
+        error_log_entries: log["num_err_log_entries"].as_u64(),
+        warm_minutes: log["warning_temp_time"].as_u64(),
+        critical_minutes: log["critical_comp_time"].as_u64(),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const ATA: &str = r#"{
-        "json_format_version": [1, 0],
-        "smartctl": { "version": [7, 3], "exit_status": 4,
-            "messages": [{ "string": "Warning: a log is missing", "severity": "warning" }] },
-        "rotation_rate": 5400,
-        "smart_status": { "passed": true },
-        "ata_smart_attributes": { "revision": 16, "table": [
-            { "id": 5, "name": "Reallocated_Sector_Ct", "value": 200, "worst": 200, "thresh": 140,
-              "raw": { "value": 8589934600, "string": "8 (2 0)" } },
-            { "id": 9, "name": "Power_On_Hours", "value": 60, "raw": { "value": 29000, "string": "29000" } },
-            { "id": 197, "name": "Current_Pending_Sector", "value": 200, "raw": { "value": 3 } } ] },
-        "power_on_time": { "hours": 29000 },
-        "temperature": { "current": 34 }
-    }"#;
-
-    const NVME: &str = r#"{
-        "smartctl": { "version": [7, 4], "exit_status": 0 },
-        "smart_status": { "passed": false, "nvme": { "value": 4 } },
-        "nvme_smart_health_information_log": { "critical_warning": 4, "temperature": 41,
-            "available_spare": 2, "percentage_used": 103, "power_on_hours": 12000, "media_errors": 7 },
-        "temperature": { "current": 41 }
-    }"#;
-
-    const VIRTIO: &str = r#"{
-        "smartctl": { "version": [7, 3], "exit_status": 1,
-            "messages": [{ "string": "/dev/vda: Unable to detect device type", "severity": "error" }] }
-    }"#;
-
-    #[test]
-    fn ata_report_is_read_with_any_exit_status() {
-        let report = parse(ATA.as_bytes());
-        assert_eq!(report.rpm, Some(5400));
-        assert_eq!(report.temperature_c, Some(34.0));
-        let expected = Health {
-            passed: Some(true),
-            power_on_hours: Some(29000),
-            bad_sectors: Some(11),
-            ..Health::default()
-        };
-        assert_eq!(report.health, expected);
-    }
-
-    #[test]
-    fn an_nvme_report_has_wear_above_its_rating() {
-        let report = parse(NVME.as_bytes());
-        let expected = Health {
-            passed: Some(false),
-            power_on_hours: Some(12000),
-            wear_pct: Some(103),
-            bad_sectors: Some(7),
-            ..Health::default()
-        };
-        assert_eq!((report.health, report.rpm), (expected, None));
-    }
-
-    #[test]
-    fn wear_is_read_from_each_vendors_attribute() {
-        for (name, value, expected) in [
-            ("Wear_Leveling_Count", 93, Some(7)),
-            ("Media_Wearout_Indicator", 100, Some(0)),
-            ("Media_Wearout_Indicator", 120, Some(0)),
-            ("SSD_Life_Left", 1, Some(99)),
-            ("Airflow_Temperature_Cel", 60, None),
-        ] {
-            let json = format!(
-                r#"{{"ata_smart_attributes":{{"table":[{{"id":177,"name":"{name}","value":{value}}}]}}}}"#
-            );
-            assert_eq!(parse(json.as_bytes()).health.wear_pct, expected, "{name}");
-        }
-        let newer = br#"{"endurance_used":{"current_percent":5},"rotation_rate":0}"#;
-        assert_eq!((parse(newer).health.wear_pct, parse(newer).rpm), (Some(5), Some(0)));
-    }
-
-    #[test]
-    fn a_scsi_report_has_its_own_names() {
-        let json = br#"{"scsi_grown_defect_list":12,"scsi_percentage_used_endurance_indicator":3,"smart_status":{"passed":true}}"#;
-        let health = parse(json).health;
-        assert_eq!((health.bad_sectors, health.wear_pct), (Some(12), Some(3)));
-    }
-
-    #[test]
-    fn missing_figures_give_a_one_line_reason() {
-        let with = |message: &str| {
-            let json = format!(r#"{{"smartctl":{{"messages":[{{"string":"{message}"}}]}}}}"#);
-            parse(json.as_bytes()).health.note.unwrap()
-        };
-        let virtio = parse(VIRTIO.as_bytes()).health.note.unwrap();
-        assert_eq!(virtio, "smartctl: /dev/vda: Unable to detect device type");
-        let denied = with("Smartctl open device: /dev/sda failed: Permission denied");
-        assert!(denied.contains("sudo"), "{denied}");
-        let asleep = with("BlockDevice is in STANDBY mode, exit(2)");
-        assert!(asleep.contains("asleep"), "{asleep}");
-        assert_eq!(with(r"two\nlines"), "smartctl: two lines");
-        let two = br#"{"smartctl":{"messages":[{"string":"a","severity":"information"},{"string":"b","severity":"error"}]}}"#;
-        assert_eq!(parse(two).health.note.unwrap(), "smartctl: b");
-        assert!(parse(b"{}").health.note.unwrap().contains("health: not reported"));
-        assert!(parse(b"smartctl 6.6").health.note.unwrap().contains("7.0"));
-        assert!(parse(b"").health.note.unwrap().contains("7.0"));
-    }
-
-    proptest! {
-        #[test]
-        fn any_output_is_taken(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            prop_assert!(parse(&bytes).health.note.is_some());
-        }
-
-        #[test]
-        fn cut_reports_are_taken(end in 0usize..ATA.len()) {
-            let _ = parse(&ATA.as_bytes()[..end]);
-        }
-    }
+fn farm_hours(page: &Value) -> Option<FarmHours> {
+    let hours = FarmHours {
+        power_on: page["poh"].as_u64(),
+        spinning: page["spoh"].as_u64(),
+        head_flight: page["head_flight_hours"].as_u64(),
+    };
+    [hours.power_on, hours.spinning, hours.head_flight].iter().any(Option::is_some).then_some(hours)
 }

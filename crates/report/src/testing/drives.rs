@@ -1,6 +1,7 @@
 //! Drives and folders of the documents for tests.
 
-use drivescope_model::drive::{Drive, DriveKind, DriveSettings, Health, Link, Partition};
+use drivescope_model::drive::{Drive, DriveKind, DriveSettings, Link, Partition};
+use drivescope_model::health::{AttributeFailure, Health, SelfTest, SmartAttribute};
 use drivescope_model::target::{FileSystem, IoMode, TargetInfo, TargetKind};
 
 pub fn directory(path: &str, fs: &str, stack: &[&str]) -> TargetInfo {
@@ -39,9 +40,8 @@ pub fn hard_disk_drive() -> Drive {
         health: Health {
             passed: Some(true),
             power_on_hours: Some(21_034),
-            wear_pct: None,
             bad_sectors: Some(0),
-            note: None,
+            ..Health::default()
         },
         partitions: vec![
             partition("sda1", 1 << 20, 3_900_000_000_000, 0, Some("ext4"), &["/mnt/data"]),
@@ -112,5 +112,40 @@ pub fn nvme_drive() -> Drive {
         }),
         health: Health { wear_pct: Some(3), ..Health::default() },
         ..drive("nvme0n1", DriveKind::Nvme, 2_000_398_934_016)
+    }
+}
+
+/// A disk that expects to fail.
+pub fn worn_disk_health() -> Health {
+    Health {
+        passed: Some(false),
+        power_on_hours: Some(41_207),
+        bad_sectors: Some(1_304),
+        starts: Some(311),
+        written_bytes: Some(32_006_340_608_000),
+        reallocated_sectors: Some(1_288),
+        pending_sectors: Some(16),
+        uncorrected_errors: Some(0),
+        crc_errors: Some(12),
+        now_c: Some(38.0),
+        highest_c: Some(56.0),
+        limit_c: Some(60.0),
+        attributes: vec![SmartAttribute {
+            id: 5,
+            name: "Reallocated_Sector_Ct".into(),
+            raw: "1288 (10 0)".into(),
+            value: Some(5),
+            worst: Some(5),
+            threshold: Some(10),
+            failed: Some(AttributeFailure::Now),
+        }],
+        self_tests: vec![SelfTest {
+            kind: "Extended offline".into(),
+            result: "Completed: read failure".into(),
+            passed: Some(false),
+            power_on_hours: Some(41_190),
+            first_bad_sector: Some(1_953_525_160),
+        }],
+        ..Health::default()
     }
 }

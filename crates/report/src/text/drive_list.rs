@@ -16,6 +16,17 @@ pub fn drive_list(drives: &[Drive], style: Style) -> String {
     sections(drives.iter().map(|drive| block(drive, style)))
 }
 
+/// With the whole health of each drive.
+pub fn drive_list_in_full(drives: &[Drive], style: Style) -> String {
+    if drives.is_empty() {
+        return drive_list(drives, style);
+    }
+    let full = |drive: &Drive| {
+        sections([block(drive, style), super::health::health(&drive.health, None, INDENT, style)])
+    };
+    sections(drives.iter().map(full))
+}
+
 fn block(drive: &Drive, style: Style) -> String {
     let mut out = first_line(drive, style);
     for facts in [identity(drive), layout(drive)] {
@@ -107,15 +118,19 @@ fn health(drive: &Drive, style: Style) -> String {
     let hours = health.power_on_hours.map(whole);
     let wear_role = if health.wear_pct >= Some(100) { Role::Warn } else { Role::Dim };
     let wear = health.wear_pct.map(whole);
-    Paragraph::new()
+    let figures = Paragraph::new()
         .lead(Role::Plain, " ".repeat(INDENT))
         .item(role, passed)
         .items(Role::Bad, bad.map(|bad| format!("{bad} bad sectors")))
         .items(Role::Dim, drive.temperature_c.map(|it| format!("{} °C", one_decimal(it))))
         .items(Role::Dim, hours.map(|hours| format!("{hours} power-on hours")))
         .items(wear_role, wear.map(|wear| format!("{wear} % of rated endurance used")))
+        .lines_if_words(INDENT, style);
+    let note = Paragraph::new()
+        .lead(Role::Plain, " ".repeat(INDENT))
         .text(Role::Dim, health.note.as_deref().unwrap_or_default())
-        .lines_if_words(INDENT, style)
+        .lines_if_words(INDENT, style);
+    figures + &note
 }
 
 fn contents(drive: &Drive, style: Style) -> String {

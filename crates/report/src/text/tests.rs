@@ -4,6 +4,7 @@ mod documents;
 mod lists;
 mod results;
 mod screens;
+mod verbose;
 mod width;
 
 use crate::terminal::Style;

@@ -7,9 +7,15 @@ use drivescope_model::number::{one_decimal, rounded, whole};
 use drivescope_model::target::IoMode;
 use drivescope_model::{Bytes, PhaseRecord, Run, TestResult};
 
-/// Machine, calibration, data path, checks, methods, then the rounds of every test.
+/// Machine, calibration, data path, checks, health, methods, then the rounds of every test.
 pub fn verbose(run: &Run, style: Style) -> String {
-    let fixed = [machine(run, style), cost(run, style), data_path(run, style), checks(run, style)];
+    let fixed = [
+        machine(run, style),
+        cost(run, style),
+        data_path(run, style),
+        checks(run, style),
+        health(run, style),
+    ];
     let methods = run.tests.iter().map(|test| methods(test, style)).collect();
     let rounds = run.tests.iter().map(|test| limiters(test, style));
     sections(fixed.into_iter().chain([methods]).chain(rounds))
@@ -128,6 +134,22 @@ fn data_path(run: &Run, style: Style) -> String {
         ],
         style,
     )
+}
+
+fn health(run: &Run, style: Style) -> String {
+    let drive = run.drive.as_ref().filter(|drive| !run.simulated || drive.health.is_known());
+    let Some(drive) = drive else { return String::new() };
+    let note = drive.health.note.as_deref().unwrap_or_default();
+    let note = Paragraph::new()
+        .lead(Role::Plain, "  ")
+        .text(Role::Dim, note.strip_prefix("health: ").unwrap_or(note))
+        .lines_if_words(2, style);
+    let figures = super::health::health(&drive.health, run.health_after.as_ref(), 2, style);
+    if note.is_empty() && figures.is_empty() {
+        return String::new();
+    }
+    let title = Paragraph::new().lead(Role::Title, "health of the drive (SMART)").lines(0, style);
+    title + &note + &figures
 }
 
 fn checks(run: &Run, style: Style) -> String {

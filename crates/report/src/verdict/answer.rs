@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::testing::{hard_disk, interrupted, memory, nvme};
     use crate::verdict::judge;
-    use drivescope_model::drive::Health;
+    use drivescope_model::health::Health;
 
     fn judged_answer(mut run: Run, is_running: bool) -> Option<String> {
         run.verdict = judge(&run);

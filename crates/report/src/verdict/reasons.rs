@@ -69,6 +69,8 @@ pub(super) fn faulty(run: &Run) -> Option<String> {
     let (what, until) = match finding.id {
         FindingId::FakeCapacity => ("it holds less than it claims", ""),
         FindingId::DataMismatch => ("it returned wrong data", " until the cause is found"),
+        FindingId::FailingHealth => ("it expects to fail", ""),
+        FindingId::NewBadSectors => ("it lost sectors during the run", ""),
         _ => ("requests to it failed", " until the cause is found"),
     };
     Some(format!("{what} ({}); do not use it{until}", finding.id))

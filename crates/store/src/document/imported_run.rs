@@ -65,6 +65,7 @@ impl ImportedRun<'_> {
             label: None,
             note: self.note,
             price: None,
+            health_after: None,
             earlier_capacity: None,
             simulated: false,
             target: target(self.path),

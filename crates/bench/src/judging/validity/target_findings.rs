@@ -2,6 +2,7 @@
 
 use crate::error::{BenchError, is_want_of_the_host};
 use crate::io::queue::IoFailure;
+use crate::judging::health;
 use drivescope_drive::Target;
 use drivescope_drive::gate::WriteError;
 use drivescope_drive::journal::JournalError;
@@ -66,6 +67,7 @@ pub fn of_target(target: &Target, power_save: Option<String>) -> Vec<Finding> {
     let limits = limits::io_limits(&Roots::host(), &info.stack);
     notice(FindingId::IoLimited, limits.map(|limits| limits.evidence));
     notice(FindingId::PowerSave, power_save);
+    found.extend(target.drive().iter().flat_map(|drive| health::before_run(&drive.health)));
     found
 }
 

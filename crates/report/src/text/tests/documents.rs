@@ -435,47 +435,6 @@ fn the_last_line() {
 }
 
 #[test]
-fn verbose_shows_machine_cost_and_rounds() {
-    let mut run = hard_disk();
-    run.tests.truncate(1);
-    run.tests[0].phases.truncate(3);
-    insta::assert_snapshot!(text::verbose(&run, PLAIN), @r"
-    machine
-      processor       AMD Ryzen 5 5600G with Radeon Graphics, 12 online, governor
-                      performance
-      memory          31.3 GiB
-      system          Debian GNU/Linux 13 (trixie), kernel 6.12.38-amd64
-      clock source    tsc
-
-    overhead of drivescope, measured at the start
-      measuring loop  82.1 ns per request (at most 12,200,000 IOPS per thread)
-      clock           21.9 ns per reading
-      test data       6,210 MB/s per core
-      memory copy     9,830 MB/s on one core
-
-    data path
-      I/O            direct, verified by a transfer; aligned to 4096 bytes
-      engine         uring
-      devices        sda1 on sda
-      mounted from   /dev/sda1
-      mount options  rw,relatime
-      seed           42
-
-    checks before the run
-      ok  directory is writable - /mnt/data
-      ok  free space stays above 10 % and 1 GiB - 2.10 TB free
-
-    transfer  median of 3 rounds with its 95 % interval, max over all rounds
-      limited by the drive
-
-    transfer         #  MB/s  IOPS  depth  CPU %  busy %  °C  limited by
-    seq1m_q8t1.read  1   178   170  0.998    3.4    99.6  34  drive
-    seq1m_q8t1.read  2   177   169  0.998    3.4    99.6  34  drive
-    seq1m_q8t1.read  3   179   171  0.998    3.4    99.6  34  drive
-    ");
-}
-
-#[test]
 fn colour_changes_nothing_but_colour() {
     for run in [judged(hard_disk()), judged(memory()), judged(interrupted()), judged(nvme())] {
         for (plain, colour) in [

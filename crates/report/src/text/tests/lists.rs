@@ -4,7 +4,8 @@ use super::PLAIN;
 use crate::testing::{drive, hard_disk_drive, nvme_drive};
 use crate::text::{self, RunRow};
 use drivescope_model::TestStatus;
-use drivescope_model::drive::{Drive, DriveKind, Health, Zoned};
+use drivescope_model::drive::{Drive, DriveKind, Zoned};
+use drivescope_model::health::Health;
 
 /// A failing disk, a disk of a virtual machine, and things that are not drives.
 fn odd_drives() -> [Drive; 6] {
