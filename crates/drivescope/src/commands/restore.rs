@@ -109,7 +109,10 @@ fn described(journal: &OpenJournal) -> String {
     let made = i64::try_from(journal.made_at_unix_s).ok();
     let made = made.and_then(|s| jiff::Timestamp::from_second(s).ok());
     let made = made.map_or(String::new(), |time| {
-        format!(", {}", time.to_zoned_datetime(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M"))
+        format!(
+            ", {}",
+            time.to_zoned_datetime(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M")
+        )
     });
     let run = match journal.run_id.as_str() {
         "" => String::new(),
