@@ -66,6 +66,9 @@ pub enum SuiteError {
     Broken { path: String, line: usize, column: usize, message: String },
     #[error("{0}")]
     Absurd(String),
+    /// A line of fio's job file.
+    #[error("{path}:{line}: {message}")]
+    JobFile { path: String, line: usize, message: String },
 }
 
 fn hint(nearest: Option<&str>) -> String {

@@ -6,7 +6,6 @@
 //! else none of them is measured alone. The same cell in a later group (`stonewall`) is a further round.
 
 mod fio_job;
-mod fio_number;
 mod fio_text;
 
 use super::FormatError;
