@@ -10,6 +10,7 @@ mod tests;
 
 pub use lines::JobSource;
 
+use crate::plan::option_checks::ROUNDS_MAX;
 use crate::suites::SuiteError;
 use drivescope_model::cell::{Cell, Shape};
 use drivescope_model::options::{
@@ -40,7 +41,7 @@ pub struct FioSuite {
 
 /// Reads the job file at `path`. Errors: one line that names the job, the line and the option.
 pub fn suite(path: &str, source: &dyn JobSource) -> Result<FioSuite, SuiteError> {
-    let jobs = job_options::jobs(&lines::sections(path, source)?)?;
+    let jobs = job_options::jobs(&lines::sections(path, source)?);
     let loads = in_turn(&jobs)?;
     let Some(first) = loads.first() else {
         return Err(SuiteError::Absurd(format!("the job file {path} has no job")));
@@ -117,7 +118,9 @@ fn check_common(first: &JobLoad<'_>, load: &JobLoad<'_>, jobs: usize) -> Result<
     }
     match other.loops {
         1 => Ok(()),
-        0 => Err(load.job.refuse("loops", "is not a number of rounds")),
+        loops if !(1..=ROUNDS_MAX).contains(&loops) => {
+            Err(load.job.refuse("loops", &format!("must be between 1 and {ROUNDS_MAX}")))
+        }
         _ if jobs > 1 => {
             Err(load.job.refuse("loops", "has an equal only for a single job (--rounds)"))
         }

@@ -406,6 +406,32 @@ mod tests {
         assert!((5.0..7.0).contains(&result.elapsed_s), "{}", result.elapsed_s);
     }
 
+    #[test]
+    fn each_cell_keeps_its_own_bounds() {
+        let mut suite = suite_of(TestKind::Transfer);
+        (suite.rounds, suite.span) = (1, Bytes::gib(1));
+        let cells = ["seq1m_q1t1.read", "rnd4k_q1t1.read"].map(|it| it.parse::<Cell>().unwrap());
+        suite.transfer.cells = cells.to_vec();
+        (suite.transfer.time, suite.transfer.ramp) = (Secs(1.0), Secs(0.0));
+        let bounds = CellBounds {
+            cell: cells[0],
+            time: Secs(60.0),
+            ramp: Secs(0.0),
+            io_size: Bytes::mib(64),
+        };
+        suite.transfer.bounds = vec![bounds];
+        let result = run_on("sim:wd40efrx", suite.clone());
+        let ops = |name: &str| result.phases.iter().find(|it| it.cell == name).unwrap().ops;
+        assert_eq!(ops("seq1m_q1t1.read"), 64);
+        let random = ops("rnd4k_q1t1.read");
+        assert!((60..250).contains(&random), "{random} in one second of a disk");
+        let overrides = Overrides { time: Some(Secs(0.5)), ..Overrides::default() };
+        TransferWorkload.apply(&overrides, &mut suite).unwrap();
+        assert_eq!(suite.transfer.bounds[0].time, Secs(0.5));
+        suite.transfer.bounds.push(bounds);
+        assert!(TransferWorkload.check(&suite).unwrap_err().contains("bounds names the cell"));
+    }
+
     /// Each of 512 requests takes three seconds, while the disk completes 160 of them per second.
     #[test]
     fn threads_waiting_for_their_turn_are_not_stalled() {

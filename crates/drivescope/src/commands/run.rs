@@ -32,9 +32,9 @@ pub fn run(mut arguments: RunArguments, signals: &RunSignals) -> Result<Code, Fa
     if arguments.clean {
         return leftovers::clean(&arguments.targets, arguments.outcome.dry_run);
     }
-    let fio = arguments.fio.clone().map(|path| fio_jobs::read(&path)).transpose()?;
+    let fio = arguments.fio.as_deref().map(fio_jobs::read).transpose()?;
     if let Some(fio) = &fio {
-        fio_jobs::apply(fio, &mut arguments);
+        fio_jobs::fill_in(fio, &mut arguments);
     }
     let overrides = Overrides {
         files: targets::source(arguments.files.as_deref())?,
@@ -43,11 +43,13 @@ pub fn run(mut arguments: RunArguments, signals: &RunSignals) -> Result<Code, Fa
         params: targets::file(arguments.params.as_deref())?,
         ..overrides(&arguments)
     };
-    let suite = match fio {
-        Some(fio) => fio.suite,
-        None => suites::find(&arguments.suite, suites::user_folder().as_deref())?,
+    let Some(fio) = fio else {
+        let suite = suites::find(&arguments.suite, suites::user_folder().as_deref())?;
+        return run_suite(suites::adapt(suite, &overrides)?, arguments, signals);
     };
-    run_suite(suites::adapt(suite, &overrides)?, arguments, signals)
+    let suite = suites::adapt(fio.suite, &overrides)?;
+    fio_jobs::print_notes(&fio.notes, arguments.outcome.quiet);
+    run_suite(suite, arguments, signals)
 }
 
 /// Changes to a suite, except for files and folders.

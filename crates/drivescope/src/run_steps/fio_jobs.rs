@@ -39,11 +39,14 @@ pub fn read(path: &Path) -> Result<FioSuite, Failure> {
     Ok(fio_job::suite(&path.display().to_string(), &JobFiles)?)
 }
 
-/// Prints its notes, and takes its engine and size where the command line has none.
-pub fn apply(fio: &FioSuite, arguments: &mut RunArguments) {
-    for note in fio.notes.iter().filter(|_| !arguments.outcome.quiet) {
-        output::remark(&clean(note));
-    }
+/// Takes its engine and size where the command line has none.
+pub fn fill_in(fio: &FioSuite, arguments: &mut RunArguments) {
     arguments.engine = arguments.engine.or(fio.engine.and_then(EngineName::of));
     arguments.size = arguments.size.or(fio.size);
+}
+
+pub fn print_notes(notes: &[String], quiet: bool) {
+    for note in notes.iter().filter(|_| !quiet) {
+        output::remark(&clean(note));
+    }
 }

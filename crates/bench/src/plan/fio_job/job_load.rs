@@ -50,6 +50,9 @@ pub(super) struct JobLoad<'j> {
 
 impl<'j> JobLoad<'j> {
     pub(super) fn of(job: &'j JobOptions) -> Result<Self, SuiteError> {
+        // First: an engine has options of its own.
+        let (engine, depth) = engine(job)?;
+        job.check_fates()?;
         check_direct(job)?;
         let (order, mix) = directions(job)?;
         let (read, write) = job.blocks()?;
@@ -57,7 +60,6 @@ impl<'j> JobLoad<'j> {
         if mix.read_percent() > 0 && mix.writes() && read != write {
             return Err(job.refuse("bs", "has reads and writes of different sizes; a cell has one"));
         }
-        let (engine, depth) = engine(job)?;
         let threads = job.count("numjobs", 1)?;
         let mix =
             if is_flushed(job)? && mix.writes() { synced(job, mix, depth, threads)? } else { mix };

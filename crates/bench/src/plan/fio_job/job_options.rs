@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const KB_BASE: u64 = 1024;
 
 /// Settings by the option's own name.
-type Settings = BTreeMap<&'static str, (JobSetting, OptionFate)>;
+type Settings = BTreeMap<String, (JobSetting, OptionFate)>;
 
 #[derive(Debug, Clone)]
 pub(super) struct JobOptions {
@@ -19,47 +19,51 @@ pub(super) struct JobOptions {
     settings: Settings,
 }
 
-/// All jobs in their order. Errors: a line is unknown or has no equal.
-pub(super) fn jobs(sections: &[JobSection]) -> Result<Vec<JobOptions>, SuiteError> {
+/// All jobs in their order.
+pub(super) fn jobs(sections: &[JobSection]) -> Vec<JobOptions> {
     let (mut defaults, mut jobs) = (Settings::new(), Vec::new());
     for section in sections {
         if section.is_global() {
-            add(&section.settings, &mut defaults)?;
+            add(&section.settings, &mut defaults);
             continue;
         }
         let mut settings = defaults.clone();
-        add(&section.settings, &mut settings)?;
-        let job = JobOptions { name: section.name.clone(), at: section.at.clone(), settings };
-        job.check_fates()?;
-        jobs.push(job);
+        add(&section.settings, &mut settings);
+        jobs.push(JobOptions { name: section.name.clone(), at: section.at.clone(), settings });
     }
-    Ok(jobs)
+    jobs
 }
 
-fn add(settings: &[JobSetting], to: &mut Settings) -> Result<(), SuiteError> {
+fn add(settings: &[JobSetting], to: &mut Settings) {
     for setting in settings {
-        let found = option_names::find(&setting.name);
-        let (name, fate) = found.map_err(|why| setting.at.refuse(why))?;
-        to.insert(name, (setting.clone(), fate));
+        let (name, fate) = option_names::find(&setting.name);
+        to.insert(name.to_string(), (setting.clone(), fate));
     }
-    Ok(())
 }
 
 impl JobOptions {
-    fn check_fates(&self) -> Result<(), SuiteError> {
-        for (name, (setting, fate)) in &self.settings {
-            let OptionFate::Refused(why, plain) = fate else { continue };
-            if !setting.value.as_deref().is_some_and(|value| plain.contains(&value)) {
-                return Err(self.refuse(name, why));
-            }
-        }
-        Ok(())
+    /// Errors: an option is unknown or has no equal; the first in the file.
+    pub(super) fn check_fates(&self) -> Result<(), SuiteError> {
+        let why = |(name, (setting, fate)): (&String, &(JobSetting, OptionFate))| {
+            let value = setting.value.as_deref();
+            let why = match fate {
+                OptionFate::Refused(_, plain) if value.is_some_and(|it| plain.contains(&it)) => {
+                    None
+                }
+                OptionFate::Refused(why, _) => Some(why.to_string()),
+                OptionFate::Unknown => Some(option_names::unknown(name)),
+                _ => None,
+            };
+            why.map(|why| (setting.at.order, name.clone(), why))
+        };
+        let first = self.settings.iter().filter_map(why).min();
+        first.map_or(Ok(()), |(_, name, why)| Err(self.refuse(&name, &why)))
     }
 
     /// Names of this fate.
-    pub(super) fn names(&self, fate: OptionFate) -> impl Iterator<Item = &'static str> {
+    pub(super) fn names(&self, fate: OptionFate) -> impl Iterator<Item = &str> {
         let of_fate = self.settings.iter().filter(move |(_, (_, own))| *own == fate);
-        of_fate.map(|(name, _)| *name)
+        of_fate.map(|(name, _)| name.as_str())
     }
 
     pub(super) fn value(&self, option: &str) -> Option<&str> {
@@ -186,8 +190,10 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Vec<JobOptions>, String> {
-        let read = sections("a.fio", &Files::of(&[("a.fio", text)])).and_then(|it| jobs(&it));
-        read.map_err(|error| error.to_string())
+        let sections = sections("a.fio", &Files::of(&[("a.fio", text)])).unwrap();
+        let jobs = jobs(&sections);
+        let checked = jobs.iter().try_for_each(JobOptions::check_fates);
+        checked.map(|()| jobs).map_err(|error| error.to_string())
     }
 
     fn one(settings: &str) -> JobOptions {
@@ -204,12 +210,16 @@ mod tests {
     #[test]
     fn refused_options_name_job_line_and_reason() {
         for (text, message) in [
-            ("[a]\nrunetime=1", "a.fio:2: no option 'runetime' is known (did you mean 'runtime'?)"),
+            (
+                "[a]\nrunetime=1",
+                "a.fio:2: job a: runetime=1 is not an option that drivescope knows (did",
+            ),
             (
                 "[global]\nverify=md5\n[b]",
                 "a.fio:2: job b: verify=md5 checks data; --test verify does",
             ),
             ("[b]\nthinktime=1ms", "a.fio:2: job b: thinktime=1ms waits between requests;"),
+            ("[b]\nnrfiles=2\nbuffer_pattern=1", "a.fio:2: job b: nrfiles=2 names several files"),
             ("[b]\n\nexitall", "a.fio:3: job b: exitall has no equal here"),
         ] {
             let error = read(text).unwrap_err();

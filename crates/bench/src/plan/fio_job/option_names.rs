@@ -13,6 +13,8 @@ pub(super) enum OptionFate {
     OwnWay,
     /// Refused for this reason, unless it has one of fio's plain values.
     Refused(&'static str, &'static [&'static str]),
+    /// No general option of fio; perhaps one of an engine.
+    Unknown,
 }
 
 use OptionFate::{OutputOnly, OwnWay, Read, Refused};
@@ -43,7 +45,7 @@ const NAMES: &[(OptionFate, &str)] = &[
         OwnWay,
         "norandommap softrandommap randrepeat allrandrepeat randseed random_generator refill_buffers \
          scramble_buffers invalidate create_serialize create_on_open create_fsync fallocate overwrite unlink \
-         unlink_each_loop allow_file_create allow_mounted_write file_service_type openfiles unique_filename thread \
+         unlink_each_loop allow_file_create allow_mounted_write file_service_type openfiles unique_filename thread/threads \
          mem/iomem lockfile fadvise_hint registerfiles fixedbufs nonvectored userspace_reap",
     ),
     (Refused("names several files; a cell has one", &["1"]), "nrfiles/nr_files"),
@@ -68,7 +70,7 @@ const NAMES: &[(OptionFate, &str)] = &[
         "percentage_random",
     ),
     (
-        Refused("has data that compress; drivescope's data do not", OFF),
+        Refused("chooses the data; drivescope writes random bytes, which do not compress", OFF),
         "zero_buffers buffer_compress_percentage buffer_compress_chunk buffer_pattern dedupe_percentage dedupe_mode \
          dedupe_working_set_percentage dedupe_global",
     ),
@@ -103,7 +105,8 @@ const NAMES: &[(OptionFate, &str)] = &[
 const PLAIN_OFF: &str = "file_append fill_device bs_unaligned pre_read lockmem atomic rate_min/ratemin rate_iops_min \
      rate_ignore_thinktime rate_cycle trim_percentage trim_verify_zero trim_backlog trim_backlog_batch hipri nowait \
      sqthread_poll force_async uncached serialize_overlap read_beyond_wp ignore_zone_limits create_only \
-     exitall exitall_on_error gtod_cpu nice prio number_ios continue_on_error experimental_verify zoneskip";
+     exitall exitall_on_error gtod_cpu nice prio number_ios continue_on_error experimental_verify zoneskip \
+     cmdprio cmdprio_class cmdprio_percentage";
 
 /// Options without an equal.
 const OTHERS: &str = "wait_for filename_format opendir ba/blockalign ignore_error rw_sequencer \
@@ -112,26 +115,32 @@ const OTHERS: &str = "wait_for filename_format opendir ba/blockalign ignore_erro
      zonecapacity zonerange max_open_zones job_max_open_zones zone_reset_threshold zone_reset_frequency \
      prioclass thinktime_blocks thinktime_blocks_type thinktime_iotime write_hint cpumask cpus_allowed \
      cpus_allowed_policy numa_cpu_nodes numa_mem_policy exit_what profile cgroup cgroup_nodelete cgroup_weight uid \
-     gid hugepage-size sqthread_poll_cpu cmd_type cmdprio_percentage cmdprio_class cmdprio cmdprio_bssplit \
+     gid hugepage-size sqthread_poll_cpu cmd_type cmdprio_bssplit \
      hostname port";
 
-/// The option's own name and fate. Errors: why there is none.
-pub(super) fn find(name: &str) -> Result<(&'static str, OptionFate), String> {
-    let known = || {
-        let names = NAMES
-            .iter()
-            .flat_map(|(fate, names)| names.split_whitespace().map(move |names| (names, *fate)));
-        names.flat_map(|(names, fate)| {
-            let own = names.split('/').next().unwrap_or(names);
-            names.split('/').map(move |name| (name, own, fate))
-        })
+/// Every name, the option's own name, and its fate.
+fn known() -> impl Iterator<Item = (&'static str, &'static str, OptionFate)> {
+    let words = |(fate, names): &(OptionFate, &'static str)| {
+        let fate = *fate;
+        names.split_whitespace().map(move |names| (names, fate))
     };
-    let found = known().find(|(known, ..)| *known == name);
-    found.map(|(_, own, fate)| (own, fate)).ok_or_else(|| {
-        let meant = nearest(name, known().map(|(known, ..)| known));
-        let hint = meant.map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
-        format!("no option '{name}' is known{hint}; remove it, or run this job with fio")
+    NAMES.iter().flat_map(words).flat_map(|(names, fate)| {
+        let own = names.split('/').next().unwrap_or(names);
+        names.split('/').map(move |name| (name, own, fate))
     })
+}
+
+/// The option's own name and fate.
+pub(super) fn find(name: &str) -> (&str, OptionFate) {
+    let found = known().find(|(known, ..)| *known == name);
+    found.map_or((name, OptionFate::Unknown), |(_, own, fate)| (own, fate))
+}
+
+/// Why an unknown option is refused, with the one that was probably meant.
+pub(super) fn unknown(name: &str) -> String {
+    let meant = nearest(name, known().map(|(known, ..)| known));
+    let hint = meant.map(|meant| format!(" (did you mean '{meant}'?)")).unwrap_or_default();
+    format!("is not an option that drivescope knows{hint}; remove it, or run the job with fio")
 }
 
 #[cfg(test)]
@@ -144,10 +153,10 @@ mod tests {
         let words = NAMES.iter().flat_map(|(_, names)| names.split([' ', '/']));
         let all: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
         assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-        assert_eq!(find("blocksize"), Ok(("bs", Read)));
-        assert_eq!(find("disable_bw"), Ok(("disable_bw_measurement", OutputOnly)));
-        assert!(matches!(find("nr_files"), Ok(("nrfiles", Refused(..)))));
-        let error = find("runetime").unwrap_err();
-        assert!(error.contains("did you mean 'runtime'?"), "{error}");
+        assert_eq!(find("blocksize"), ("bs", Read));
+        assert_eq!(find("disable_bw"), ("disable_bw_measurement", OutputOnly));
+        assert!(matches!(find("nr_files"), ("nrfiles", Refused(..))));
+        assert_eq!(find("runetime"), ("runetime", OptionFate::Unknown));
+        assert!(unknown("runetime").contains("did you mean 'runtime'?"));
     }
 }

@@ -117,6 +117,7 @@ fn loads_without_an_equal_are_refused() {
             "bssplit=4k/50:8k/50",
             "jobs/ssd.fio:6: job a: bssplit=4k/50:8k/50 has requests of several",
         ),
+        ("cpuload=9\nioengine=cpuio", "jobs/ssd.fio:7: job a: ioengine=cpuio has no equal here"),
         ("ioengine=mmap", "jobs/ssd.fio:6: job a: ioengine=mmap has no equal here"),
         ("numjobs=4", "jobs/ssd.fio:6: job a: numjobs=4 moves the same bytes in each thread"),
         ("rw=randwrite\nfsync=32", "jobs/ssd.fio:7: job a: fsync=32 flushes after several writes"),
@@ -137,7 +138,7 @@ fn loads_without_an_equal_are_refused() {
             "jobs/ssd.fio:6: job a: io_submit_mode=offload has an equal only",
         ),
         ("iodepth=0\nioengine=libaio", "jobs/ssd.fio:5: job a: a depth of 0 must lie between"),
-        ("loops=0", "jobs/ssd.fio:6: job a: loops=0 is not a number of rounds"),
+        ("loops=0", "jobs/ssd.fio:6: job a: loops=0 must be between 1 and 1000"),
         ("[b]", "jobs/ssd.fio:6: job b runs at the same time as job a, and cells run one after"),
         ("[b]\nstonewall", "jobs/ssd.fio:6: job b is the same cell as job a, seq4k_q1t1.read;"),
         (
