@@ -11,11 +11,9 @@ mod tests;
 pub use lines::JobSource;
 
 use crate::plan::option_checks::ROUNDS_MAX;
-use crate::suites::SuiteError;
+use crate::suites::{SuiteError, test_named};
 use drivescope_model::cell::{Cell, Shape};
-use drivescope_model::options::{
-    Arrivals, CellBounds, LatencyOptions, PartStart, Rate, Suite, TestKind, TransferOptions,
-};
+use drivescope_model::options::{Arrivals, CellBounds, PartStart, Rate, Suite, TransferOptions};
 use drivescope_model::plan::Engine;
 use drivescope_model::units::{Bytes, Secs};
 use job_load::JobLoad;
@@ -153,7 +151,7 @@ fn with_cells(loads: &[JobLoad<'_>], suite: &mut Suite) -> Result<String, SuiteE
     let first = options.bounds[0];
     (options.time, options.ramp, options.io_size) = (first.time, first.ramp, first.io_size);
     options.bounds.retain(|own| CellBounds { cell: first.cell, ..*own } != first);
-    (suite.tests, suite.transfer) = (vec![TestKind::Transfer], options);
+    (suite.tests, suite.transfer) = (vec![test_named("transfer")?], options);
     let named = names.iter().map(|(cell, jobs)| format!("{} is {cell}", jobs.join(" + ")));
     Ok(named.collect::<Vec<_>>().join(", "))
 }
@@ -180,15 +178,11 @@ fn with_rates(
         rates.push(Rate::Iops(iops));
         names.push(format!("{} is latency at {iops} requests/s", job.name));
     }
-    suite.tests = vec![TestKind::Latency];
-    suite.latency = LatencyOptions {
-        block: Bytes(first.block_bytes),
-        spans_pct: Vec::new(),
-        arrivals,
-        rates,
-        time: Secs(end_s),
-        ramp: Secs(first.ramp_s),
-    };
+    suite.tests = vec![test_named("latency")?];
+    let options = &mut suite.latency;
+    options.spans_pct.clear();
+    (options.block, options.arrivals, options.rates) = (Bytes(first.block_bytes), arrivals, rates);
+    (options.time, options.ramp) = (Secs(end_s), Secs(first.ramp_s));
     Ok(names.join(", "))
 }
 

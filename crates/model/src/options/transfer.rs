@@ -42,7 +42,6 @@ impl Preset {
 
 /// How long a round of one cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct CellBounds {
     /// Which cell.
     pub cell: Cell,
@@ -76,7 +75,6 @@ pub struct TransferOptions {
     /// Most bytes that a round of a cell moves; 0 means that only the time ends it.
     pub io_size: Bytes,
     /// Cells with a `time`, `ramp` and `io_size` of their own.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bounds: Vec<CellBounds>,
     /// Whether a round of a writing cell also ends when it has written as many bytes as its part of the test file or
     /// span, or the area, has. More would only overwrite what it has just written.

@@ -9,7 +9,7 @@ mod fio_job;
 mod fio_text;
 
 use super::FormatError;
-use super::imported_run::{ImportedRun, Rounds};
+use super::imported_run::{ImportedRun, Rounds, TRANSFER};
 use drivescope_model::document::{Run, TestStatus};
 use drivescope_model::plan::Engine;
 use fio_job::{FioCell, FioJob};
@@ -133,6 +133,7 @@ impl<'d> MeasuredFile<'d> {
         let place = if count > 1 { format!("{host} {path}") } else { String::new() };
         let identity = format!("{place}{document}");
         ImportedRun {
+            test: TRANSFER,
             tool: "fio",
             version: version.trim_start_matches("fio-"),
             identity: &identity,

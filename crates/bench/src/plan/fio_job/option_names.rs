@@ -45,8 +45,8 @@ const NAMES: &[(OptionFate, &str)] = &[
         OwnWay,
         "norandommap softrandommap randrepeat allrandrepeat randseed random_generator refill_buffers \
          scramble_buffers invalidate create_serialize create_on_open create_fsync fallocate overwrite unlink \
-         unlink_each_loop allow_file_create allow_mounted_write file_service_type openfiles unique_filename thread/threads \
-         mem/iomem lockfile fadvise_hint registerfiles fixedbufs nonvectored userspace_reap",
+         unlink_each_loop allow_file_create allow_mounted_write file_service_type openfiles unique_filename \
+         thread/threads mem/iomem lockfile fadvise_hint registerfiles fixedbufs nonvectored userspace_reap",
     ),
     (Refused("names several files; a cell has one", &["1"]), "nrfiles/nr_files"),
     (

@@ -2,6 +2,7 @@
 
 use super::lines::tests::Files;
 use super::*;
+use drivescope_model::options::{LatencyOptions, TestKind};
 
 fn read(text: &str) -> Result<FioSuite, String> {
     suite("jobs/ssd.fio", &Files::of(&[("jobs/ssd.fio", text)])).map_err(|error| error.to_string())
