@@ -153,7 +153,8 @@ fn caption(quantity: &BarQuantity, is_log: bool) -> String {
         (false, true) => "More is better; logarithmic, since the range is over 30 times.",
         (true, true) => "Less is better; logarithmic, since the range is over 30 times.",
     };
-    let values = if quantity.is_price { "From the price of the whole drive." } else { METHOD };
+    let values =
+        if quantity.is_price { "From the price of the whole drive." } else { METHOD };
     format!("{shown} {values}")
 }
 

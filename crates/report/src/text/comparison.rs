@@ -95,14 +95,9 @@ fn leaders(comparison: &RunComparison) -> String {
         }
         _ => {
             let part = |(i, rows): &(usize, Vec<&ComparedMetric>)| {
-                let figure = |row: &&ComparedMetric| {
-                    format!("{} ({})", row.what, with_unit(row, row.values[*i]))
-                };
-                format!(
-                    "{} in {}",
-                    names[*i],
-                    rows.iter().map(figure).collect::<Vec<_>>().join(", ")
-                )
+                let figure =
+                    |row: &&ComparedMetric| format!("{} ({})", row.what, with_unit(row, row.values[*i]));
+                format!("{} in {}", names[*i], rows.iter().map(figure).collect::<Vec<_>>().join(", "))
             };
             let parts: Vec<String> = leaders.iter().map(part).collect();
             format!("Best by the median: {}.", parts.join("; "))
@@ -121,11 +116,7 @@ fn with_unit(row: &ComparedMetric, value: f64) -> String {
 fn second_of(row: &ComparedMetric, best: usize) -> f64 {
     let smaller_is_better = quantity_of(&row.key).is_some_and(|it| it.smaller_is_better);
     let others = row.values.iter().enumerate().filter(|(i, _)| *i != best).map(|(_, value)| *value);
-    if smaller_is_better {
-        others.fold(f64::INFINITY, f64::min)
-    } else {
-        others.fold(0.0, f64::max)
-    }
+    if smaller_is_better { others.fold(f64::INFINITY, f64::min) } else { others.fold(0.0, f64::max) }
 }
 
 /// The run whose value is the best; none where all are the same.
