@@ -43,6 +43,31 @@ fn results_of_other_programs_say_what_they_are() {
 }
 
 #[test]
+fn texts_of_small_programs_are_shown() {
+    let scratch = Scratch::new();
+    for (text, parts) in [
+        (
+            "/dev/sdx:\n Timing O_DIRECT disk reads: 300 MB in  3.00 seconds = 100.00 MB/sec\n",
+            &["seq2m_q1t1", "105", "/dev/sdx"][..],
+        ),
+        (
+            "--- /dev/sdx (block device 20 GiB) ioping statistics ---\n9 requests completed in 22.5 ms, 36 KiB read, \
+             400 iops, 1.56 MiB/s\nmin/avg/max/mdev = 531.2 us / 2.50 ms / 23.7 ms / 12.5 ms\n",
+            &["ioping", "400", "23.7 ms"],
+        ),
+        (
+            "F3 read 8.0\n  Data OK: 1.00 GB (2097152 sectors)\n Overwritten: 1.00 MB (2048 sectors)\nAverage \
+             reading speed: 100.00 MB/s\n",
+            &["verify", "105", "1.05 MB that did not read back"],
+        ),
+    ] {
+        let file = scratch.file("result", text);
+        scratch.drivescope(&["import", &file]).code(0);
+        must_have(&scratch.drivescope(&["show", &file]).code(0).stdout, parts);
+    }
+}
+
+#[test]
 fn powershell_output_is_read() {
     let scratch = Scratch::new();
     let units = std::iter::once(0xfeff).chain(OF_A_CLIENT.encode_utf16());

@@ -33,6 +33,7 @@ mod rerun;
 mod restore;
 mod run_directory;
 mod run_file;
+mod run_fio;
 mod schema;
 /// `serve`: pages, forged requests, runs that browsers start, limits.
 #[cfg(feature = "web")]

@@ -34,7 +34,7 @@ mod tests {
         ("crates/bench/src/workloads/steady.rs", "it replays the traces of apps"),
         (
             "crates/store/src/document/imported_run.rs",
-            "figures of other programs are those of transfer",
+            "figures of other programs are those of transfer and verify",
         ),
         ("crates/report/src/advise/drive_figures.rs", "advice asks geometry and surface"),
         ("crates/drivescope/src/commands/advise.rs", "--measure runs what advice asks"),

@@ -1,6 +1,7 @@
 //! Before a run: what the command line asks for, how fast the target may be, what the options allow.
 
 pub mod expected_speed;
+pub mod fio_job;
 pub mod option_checks;
 pub mod overrides;
 pub mod plan_context;

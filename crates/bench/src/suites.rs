@@ -66,6 +66,9 @@ pub enum SuiteError {
     Broken { path: String, line: usize, column: usize, message: String },
     #[error("{0}")]
     Absurd(String),
+    /// A line of fio's job file.
+    #[error("{path}:{line}: {message}")]
+    JobFile { path: String, line: usize, message: String },
 }
 
 fn hint(nearest: Option<&str>) -> String {
@@ -229,7 +232,7 @@ pub fn adapt(mut suite: Suite, overrides: &Overrides) -> Result<Suite, SuiteErro
     Ok(suite)
 }
 
-fn test_named(name: &str) -> Result<TestKind, SuiteError> {
+pub(crate) fn test_named(name: &str) -> Result<TestKind, SuiteError> {
     TestKind::ALL.into_iter().find(|test| test.name() == name).ok_or_else(|| {
         let nearest = nearest(name, TestKind::ALL.iter().map(|test| test.name()));
         SuiteError::Unknown { what: "test", name: name.to_string(), nearest }

@@ -66,6 +66,7 @@ Examples:
   drivescope run /dev/sda             a whole drive, read-only
   drivescope run sim:wd40efrx         a simulated drive, in virtual time
   drivescope run . --test transfer --cells rnd4k_q32t4.mix70 --time 10s
+  drivescope run . --fio ssd.fio      the jobs of a job file of fio
 
 A cell is an order (seq, rnd), a block size, a queue depth and a number of
 threads: in rnd4k_q32t4 each of 4 threads keeps 32 requests of 4 KiB in
@@ -174,6 +175,12 @@ pub struct RunArguments {
     /// drivescope suites lists the names.
     #[arg(long, value_name = "NAME", default_value = "quick")]
     pub suite: String,
+    /// Measure what a job file of fio asks for, on TARGET instead of its filename or directory.
+    ///
+    /// Its jobs become cells of transfer. An option without an equal is refused, with its line.
+    #[arg(long, value_name = "JOBFILE", conflicts_with_all = ["suite", "test", "cells", "clean", "resume"])]
+    #[arg(hide_short_help = true)]
+    pub fio: Option<PathBuf>,
     /// Run only these tests, such as transfer,latency.
     ///
     /// drivescope tests lists them.
@@ -285,6 +292,17 @@ pub enum EngineName {
     Uring,
     /// Threads with pread and pwrite.
     Threads,
+}
+
+impl EngineName {
+    /// `None` for what a user cannot ask for.
+    pub fn of(engine: Engine) -> Option<Self> {
+        match engine {
+            Engine::Uring => Some(Self::Uring),
+            Engine::Threads => Some(Self::Threads),
+            Engine::Auto | Engine::Sim => None,
+        }
+    }
 }
 
 impl From<EngineName> for Engine {

@@ -4,6 +4,7 @@ mod before_images;
 mod claim;
 mod dry_run;
 mod earlier_capacity;
+pub mod fio_jobs;
 pub mod leftovers;
 pub mod max_duration;
 mod measure;

@@ -7,6 +7,7 @@ pub mod document;
 pub mod drive;
 pub mod event;
 pub mod findings;
+pub mod fio_size;
 pub mod gate;
 pub mod health;
 pub mod host;

@@ -30,7 +30,7 @@ pub use sql::{DatabaseKind, Durability, SqlOptions, SqlPart};
 pub use steady::{SteadyOptions, SteadySequence, TrackedFigure};
 pub use surface::{SurfaceOptions, SurfacePreset, SurfaceWrite};
 pub use tiny_writes::TinyWritesOptions;
-pub use transfer::{Preset, TransferOptions};
+pub use transfer::{CellBounds, Preset, TransferOptions};
 pub use verify::{VerifyMode, VerifyOptions, VerifyPhase};
 
 use crate::units::{Bytes, Secs};

@@ -3,8 +3,11 @@
 
 mod controls;
 mod disk_mark;
+mod f3;
 mod fio;
+mod hdparm;
 mod imported_run;
+mod ioping;
 mod plausible;
 
 use drivescope_model::document::{FORMAT, Run};
@@ -66,21 +69,31 @@ pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
     Ok(runs)
 }
 
-/// Reads runs from a file that any program may have written: also results of fio, and the text of CrystalDiskMark and
-/// KDiskMark. Refuses figures that no measurement gives. Errors: as [`from_json`]; an impossible figure.
+/// Reads runs from a file that any program may have written: also results of fio, and the text of CrystalDiskMark,
+/// KDiskMark, ioping, f3 and hdparm. Refuses figures that no measurement gives. Errors: as [`from_json`]; an
+/// impossible figure.
 pub fn from_file(text: &str) -> Result<Vec<Run>, FormatError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-    let of_others = match fio::runs(text)? {
-        Some(runs) => Some(runs),
-        None => disk_mark::run(text)?.map(|run| vec![run]),
-    };
-    let runs = match of_others {
+    let runs = match of_others(text)? {
         Some(runs) => runs,
         None if text.trim_start().starts_with(|c| !matches!(c, '{' | '[')) => return Err(foreign()),
         None => from_json(text)?,
     };
     runs.iter().try_for_each(plausible::check)?;
     Ok(runs)
+}
+
+/// `None`: the text is from no other program that is known.
+fn of_others(text: &str) -> Result<Option<Vec<Run>>, FormatError> {
+    if let Some(runs) = fio::runs(text)? {
+        return Ok(Some(runs));
+    }
+    for read in [disk_mark::run, f3::run, hdparm::run, ioping::run] {
+        if let Some(run) = read(text)? {
+            return Ok(Some(vec![run]));
+        }
+    }
+    Ok(None)
 }
 
 pub(crate) fn from_stored(text: &str) -> Result<Run, FormatError> {
@@ -93,8 +106,8 @@ fn empty() -> FormatError {
 }
 
 fn foreign() -> FormatError {
-    let message = "it is neither JSON nor a text of CrystalDiskMark or KDiskMark; import files written by drivescope \
-                   export, run --json or fio --output-format=json, or the text that those two save";
+    let message = "it is neither JSON nor a text of CrystalDiskMark, KDiskMark, ioping, f3 or hdparm; import what those \
+                   print or save, or files written by drivescope export, run --json or fio --output-format=json";
     FormatError::NotJson(message.to_string())
 }
 

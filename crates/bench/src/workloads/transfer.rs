@@ -23,7 +23,7 @@ use crate::workloads::shared::flush_honesty::free_flush;
 use crate::workloads::shared::test_file;
 use cell_order::{in_order, repeats_all, run_rounds};
 use drivescope_model::cell::{Cell, Order, Shape};
-use drivescope_model::options::{Suite, TestKind, TransferOptions};
+use drivescope_model::options::{CellBounds, Suite, TestKind, TransferOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs, UnitError};
@@ -57,6 +57,9 @@ impl Workload for TransferWorkload {
         let options = &suite.transfer;
         check_once(&options.cells, "transfer names the cell")?;
         check_time(options.time)?;
+        options.bounds.iter().try_for_each(|bounds| check_time(bounds.time))?;
+        let cells_with_bounds: Vec<Cell> = options.bounds.iter().map(|it| it.cell).collect();
+        check_once(&cells_with_bounds, "transfer.bounds names the cell")?;
         let queued =
             |cell: &&Cell| cell.mix.is_synced() && cell.shape.depth * cell.shape.threads > 1;
         if let Some(cell) = options.all_cells().iter().find(queued) {
@@ -67,7 +70,10 @@ impl Workload for TransferWorkload {
 
     fn apply(&self, overrides: &Overrides, suite: &mut Suite) -> Result<(), String> {
         let options = &mut suite.transfer;
-        options.time = overrides.time.unwrap_or(options.time);
+        if let Some(time) = overrides.time {
+            options.time = time;
+            options.bounds.iter_mut().for_each(|bounds| bounds.time = time);
+        }
         let sets = |name: &str| overrides.settings.iter().any(|setting| setting.starts_with(name));
         if !overrides.cells.is_empty() {
             options.cells.clear();
@@ -255,13 +261,13 @@ fn condense(omitted: Vec<String>) -> Vec<String> {
 }
 
 /// How long a round of a writing cell is.
-fn length(options: &TransferOptions) -> RoundLength {
-    let time = Secs(options.time.0 + options.ramp.0);
+fn length(options: &TransferOptions, bounds: CellBounds) -> RoundLength {
+    let time = Secs(bounds.time.0 + bounds.ramp.0);
     RoundLength { time, write_once: options.write_once }
 }
 
-fn io_size(options: &TransferOptions) -> Option<u64> {
-    (options.io_size.0 > 0).then_some(options.io_size.0)
+fn io_size(bounds: CellBounds) -> Option<u64> {
+    (bounds.io_size.0 > 0).then_some(bounds.io_size.0)
 }
 
 fn cell_cost(
@@ -271,16 +277,17 @@ fn cell_cost(
     test: &mut PlannedTest,
 ) -> Cost {
     let options = &context.suite.transfer;
+    let bounds = options.bounds_of(cell);
     let rounds = f64::from(context.suite.rounds);
     let Shape { order, block, depth, threads } = cell.shape;
     let rate = context.typical.rate(order == Order::Rnd, block.0, depth * threads);
-    let busy = options.time.0 + options.ramp.0;
+    let busy = bounds.time.0 + bounds.ramp.0;
     let computed_as = round_volume::computed_as(block.0) as f64;
     let busy = busy * context.timed_round(test, rate * busy / block.0 as f64 * computed_as);
     let mut bytes = rate * busy * rounds;
     let drain_s = context.drain_s(cell);
     let mut seconds = (busy + drain_s + context.suite.pause.0) * rounds;
-    if let Some(most) = io_size(options) {
+    if let Some(most) = io_size(bounds) {
         bytes = bytes.min(most as f64 * rounds);
         seconds = seconds.min(bytes / rate + context.suite.pause.0 * rounds);
     }
@@ -288,8 +295,9 @@ fn cell_cost(
     let reads = f64::from(cell.mix.read_percent()) / 100.0;
     let written_bytes = match context.fastest.filter(|_| cell.mix.writes()) {
         Some(fastest) => {
-            let round = round_volume::round_bytes(cell, length(options), fastest, place_bytes);
-            let round = round.min(io_size(options).unwrap_or(u64::MAX));
+            let round =
+                round_volume::round_bytes(cell, length(options, bounds), fastest, place_bytes);
+            let round = round.min(io_size(bounds).unwrap_or(u64::MAX));
             let trial = engine_trial::bytes_max(cell.shape, cell.mix);
             round.saturating_mul(context.suite.rounds.into()).saturating_add(trial)
         }
@@ -311,23 +319,25 @@ fn run_cell(
     record: &mut TestRecord,
 ) -> Result<(), BenchError> {
     let options = &session.plan.suite.transfer;
+    let bounds = options.bounds_of(cell);
     let name = cell.to_string();
     let mut load = session.load(cell.shape, cell.mix, span, &name, round);
     if session.round_requests().is_some() {
         load.ops_max = round_volume::shortened(load.ops_max, cell.shape);
     }
-    (load.ramp, load.time) = (options.ramp, options.time);
+    (load.ramp, load.time) = (bounds.ramp, bounds.time);
     if cell.mix.writes() {
         load.pass = session.next_pass();
         if let Some(fastest) = ExpectedSpeed::upper_bound(session.target) {
             let place = load.span.end - load.span.start;
-            load.ops_max = round_volume::round_requests(cell, length(options), fastest, place);
-            let bytes = round_volume::round_bytes(cell, length(options), fastest, place);
+            let length = length(options, bounds);
+            load.ops_max = round_volume::round_requests(cell, length, fastest, place);
+            let bytes = round_volume::round_bytes(cell, length, fastest, place);
             let trial = engine_trial::bytes_max(cell.shape, cell.mix);
             session.check_room_to_overwrite(bytes.saturating_add(trial))?;
         }
     }
-    if let Some(bytes) = io_size(options) {
+    if let Some(bytes) = io_size(bounds) {
         let requests = bytes / cell.shape.block.0 / u64::from(cell.shape.threads);
         load.ops_max = load.ops_max.min(requests.max(1));
     }
@@ -394,6 +404,32 @@ mod tests {
         let result = run_on("sim:wd40efrx", suite);
         // 1 GiB at 180 MB/s
         assert!((5.0..7.0).contains(&result.elapsed_s), "{}", result.elapsed_s);
+    }
+
+    #[test]
+    fn each_cell_keeps_its_own_bounds() {
+        let mut suite = suite_of(TestKind::Transfer);
+        (suite.rounds, suite.span) = (1, Bytes::gib(1));
+        let cells = ["seq1m_q1t1.read", "rnd4k_q1t1.read"].map(|it| it.parse::<Cell>().unwrap());
+        suite.transfer.cells = cells.to_vec();
+        (suite.transfer.time, suite.transfer.ramp) = (Secs(1.0), Secs(0.0));
+        let bounds = CellBounds {
+            cell: cells[0],
+            time: Secs(60.0),
+            ramp: Secs(0.0),
+            io_size: Bytes::mib(64),
+        };
+        suite.transfer.bounds = vec![bounds];
+        let result = run_on("sim:wd40efrx", suite.clone());
+        let ops = |name: &str| result.phases.iter().find(|it| it.cell == name).unwrap().ops;
+        assert_eq!(ops("seq1m_q1t1.read"), 64);
+        let random = ops("rnd4k_q1t1.read");
+        assert!((60..250).contains(&random), "{random} in one second of a disk");
+        let overrides = Overrides { time: Some(Secs(0.5)), ..Overrides::default() };
+        TransferWorkload.apply(&overrides, &mut suite).unwrap();
+        assert_eq!(suite.transfer.bounds[0].time, Secs(0.5));
+        suite.transfer.bounds.push(bounds);
+        assert!(TransferWorkload.check(&suite).unwrap_err().contains("bounds names the cell"));
     }
 
     /// Each of 512 requests takes three seconds, while the disk completes 160 of them per second.

@@ -212,8 +212,8 @@ pub struct ExportArguments {
 /// Arguments of `import`.
 #[derive(Debug, Args)]
 pub struct ImportArguments {
-    /// Files of drivescope (export, run --json) and fio (--output-format=json), and the text that CrystalDiskMark and
-    /// KDiskMark save; - is standard input.
+    /// Files of drivescope (export, run --json) and fio (--output-format=json), and the text of CrystalDiskMark,
+    /// KDiskMark, ioping, f3 and hdparm -t; - is standard input.
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// The store of runs.

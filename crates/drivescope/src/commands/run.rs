@@ -5,7 +5,8 @@ use crate::arguments::{OutcomeArguments, RunArguments};
 use crate::exit::{Code, Failure};
 use crate::run_steps::write_permission::{self, WritePermission};
 use crate::run_steps::{
-    PlannedRun, STOPPING, carry_out, leftovers, max_duration, phybs_table, resume, targets,
+    PlannedRun, STOPPING, carry_out, fio_jobs, leftovers, max_duration, phybs_table, resume,
+    targets,
 };
 use crate::signals::RunSignals;
 use drivescope_bench::error::BenchError;
@@ -27,9 +28,13 @@ use drivescope_store::StoreLocation;
 /// Enough for buffers, thread stacks and calibration.
 const ADDRESS_SPACE_MIN: Bytes = Bytes::mib(512);
 
-pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failure> {
+pub fn run(mut arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failure> {
     if arguments.clean {
         return leftovers::clean(&arguments.targets, arguments.outcome.dry_run);
+    }
+    let fio = arguments.fio.as_deref().map(fio_jobs::read).transpose()?;
+    if let Some(fio) = &fio {
+        fio_jobs::fill_in(fio, &mut arguments);
     }
     let overrides = Overrides {
         files: targets::source(arguments.files.as_deref())?,
@@ -38,8 +43,13 @@ pub fn run(arguments: RunArguments, signals: &RunSignals) -> Result<Code, Failur
         params: targets::file(arguments.params.as_deref())?,
         ..overrides(&arguments)
     };
-    let suite = suites::find(&arguments.suite, suites::user_folder().as_deref())?;
-    run_suite(suites::adapt(suite, &overrides)?, arguments, signals)
+    let Some(fio) = fio else {
+        let suite = suites::find(&arguments.suite, suites::user_folder().as_deref())?;
+        return run_suite(suites::adapt(suite, &overrides)?, arguments, signals);
+    };
+    let suite = suites::adapt(fio.suite, &overrides)?;
+    fio_jobs::print_notes(&fio.notes, arguments.outcome.quiet);
+    run_suite(suite, arguments, signals)
 }
 
 /// Changes to a suite, except for files and folders.

@@ -40,6 +40,21 @@ impl Preset {
     }
 }
 
+/// How long a round of one cell is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CellBounds {
+    /// Which cell.
+    pub cell: Cell,
+    /// Measured time of its rounds.
+    pub time: Secs,
+    /// Load before the measured time, not counted.
+    #[serde(default)]
+    pub ramp: Secs,
+    /// Most bytes that a round moves; 0 means that only the time ends it.
+    #[serde(default)]
+    pub io_size: Bytes,
+}
+
 /// Options of the `transfer` test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -59,6 +74,8 @@ pub struct TransferOptions {
     pub ramp: Secs,
     /// Most bytes that a round of a cell moves; 0 means that only the time ends it.
     pub io_size: Bytes,
+    /// Cells with a `time`, `ramp` and `io_size` of their own.
+    pub bounds: Vec<CellBounds>,
     /// Whether a round of a writing cell also ends when it has written as many bytes as its part of the test file or
     /// span, or the area, has. More would only overwrite what it has just written.
     pub write_once: bool,
@@ -79,6 +96,7 @@ impl Default for TransferOptions {
             time: Secs(5.0),
             ramp: Secs(0.25),
             io_size: Bytes(0),
+            bounds: Vec::new(),
             write_once: false,
             cell_by_cell: false,
             area: Bytes::mib(256),
@@ -96,6 +114,13 @@ impl TransferOptions {
             }
         }
         shapes
+    }
+
+    /// Its own bounds, or those of all cells.
+    pub fn bounds_of(&self, cell: &Cell) -> CellBounds {
+        let own = self.bounds.iter().find(|bounds| bounds.cell == *cell).copied();
+        let Self { time, ramp, io_size, .. } = *self;
+        own.unwrap_or(CellBounds { cell: *cell, time, ramp, io_size })
     }
 
     /// In the order they run: reads, writes, mixes, as CrystalDiskMark does; or those that are named.

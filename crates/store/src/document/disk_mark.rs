@@ -5,7 +5,7 @@
 
 use super::FormatError;
 use super::controls;
-use super::imported_run::{ImportedRun, Rounds};
+use super::imported_run::{ImportedRun, Rounds, TRANSFER};
 use drivescope_model::cell::{Cell, Mix, Order, Shape};
 use drivescope_model::document::{Run, TestStatus};
 use drivescope_model::plan::Engine;
@@ -59,6 +59,7 @@ pub fn run(text: &str) -> Result<Option<Run>, FormatError> {
     let note = date.is_none().then(|| "the text has no date".to_string());
     Ok(Some(
         ImportedRun {
+            test: TRANSFER,
             tool: program,
             version: &version,
             identity: &text,

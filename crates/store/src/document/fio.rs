@@ -6,11 +6,10 @@
 //! else none of them is measured alone. The same cell in a later group (`stonewall`) is a further round.
 
 mod fio_job;
-mod fio_number;
 mod fio_text;
 
 use super::FormatError;
-use super::imported_run::{ImportedRun, Rounds};
+use super::imported_run::{ImportedRun, Rounds, TRANSFER};
 use drivescope_model::document::{Run, TestStatus};
 use drivescope_model::plan::Engine;
 use fio_job::{FioCell, FioJob};
@@ -134,6 +133,7 @@ impl<'d> MeasuredFile<'d> {
         let place = if count > 1 { format!("{host} {path}") } else { String::new() };
         let identity = format!("{place}{document}");
         ImportedRun {
+            test: TRANSFER,
             tool: "fio",
             version: version.trim_start_matches("fio-"),
             identity: &identity,

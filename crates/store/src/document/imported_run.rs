@@ -10,10 +10,17 @@ use drivescope_model::units::Bytes;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
+/// Figures of loads that are cells.
+pub const TRANSFER: TestKind = TestKind::Transfer;
+/// Figures of data read back.
+pub const VERIFY: TestKind = TestKind::Verify;
+
 /// Values by cell and quantity, one per round.
 pub type Rounds = BTreeMap<(String, &'static str), Vec<f64>>;
 
 pub struct ImportedRun<'s> {
+    /// Whose metrics it has.
+    pub test: TestKind,
     pub tool: &'s str,
     pub version: &'s str,
     /// Equal for equal texts.
@@ -31,14 +38,16 @@ pub struct ImportedRun<'s> {
 
 impl ImportedRun<'_> {
     pub fn with(self, rounds: Rounds) -> Run {
-        let mut result = TestResult::empty(TestKind::Transfer, self.status, self.reason);
+        let test = self.test;
+        let mut result = TestResult::empty(test, self.status, self.reason);
+        let metrics = rounds.into_iter();
         result.metrics =
-            rounds.into_iter().map(|((cell, quantity), it)| metric(&cell, quantity, it)).collect();
+            metrics.map(|((cell, quantity), it)| metric(test, &cell, quantity, it)).collect();
         result.elapsed_s = self.elapsed_s;
         let suite = Suite {
             name: self.tool.to_ascii_lowercase(),
             summary: format!("imported from {}", self.tool),
-            tests: vec![TestKind::Transfer],
+            tests: vec![test],
             ..Suite::default()
         };
         let plan = Plan {
@@ -95,8 +104,8 @@ fn target(path: &str) -> TargetInfo {
 }
 
 /// Median of the rounds, with their range as the interval.
-fn metric(cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
-    let key = format!("{}.{cell}.{quantity}", TestKind::Transfer);
+fn metric(test: TestKind, cell: &str, quantity: &str, rounds: Vec<f64>) -> Metric {
+    let key = format!("{test}.{cell}.{quantity}");
     let mut sorted = rounds.clone();
     sorted.sort_by(f64::total_cmp);
     let (last, middle) = (sorted.len() - 1, sorted.len() / 2);

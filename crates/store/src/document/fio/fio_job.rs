@@ -1,8 +1,8 @@
 //! One job of a result: its options, whether it is a cell, and its figures.
 
 use super::super::imported_run::Rounds;
-use super::fio_number::block_bytes;
 use drivescope_model::cell::{Cell, Mix, Order, Shape};
+use drivescope_model::fio_size::block_bytes;
 use drivescope_model::units::Bytes;
 use serde_json::Value;
 

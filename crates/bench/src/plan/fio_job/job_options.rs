@@ -1,0 +1,264 @@
+//! The options that a job ends up with: its own over those of the global sections above it.
+
+use super::lines::{JobLine, JobSection, JobSetting};
+use super::option_names::{self, OptionFate};
+use crate::suites::SuiteError;
+use drivescope_model::fio_size;
+use std::collections::BTreeMap;
+
+/// Decimal: `kb_base`, unless a job says otherwise.
+const KB_BASE: u64 = 1024;
+
+/// Settings by the option's own name.
+type Settings = BTreeMap<String, (JobSetting, OptionFate)>;
+
+#[derive(Debug, Clone)]
+pub(super) struct JobOptions {
+    pub name: String,
+    pub at: JobLine,
+    settings: Settings,
+}
+
+/// All jobs in their order.
+pub(super) fn jobs(sections: &[JobSection]) -> Vec<JobOptions> {
+    let (mut defaults, mut jobs) = (Settings::new(), Vec::new());
+    for section in sections {
+        if section.is_global() {
+            add(&section.settings, &mut defaults);
+            continue;
+        }
+        let mut settings = defaults.clone();
+        add(&section.settings, &mut settings);
+        jobs.push(JobOptions { name: section.name.clone(), at: section.at.clone(), settings });
+    }
+    jobs
+}
+
+fn add(settings: &[JobSetting], to: &mut Settings) {
+    for setting in settings {
+        let (name, fate) = option_names::find(&setting.name);
+        to.insert(name.to_string(), (setting.clone(), fate));
+    }
+}
+
+impl JobOptions {
+    /// Errors: an option is unknown or has no equal; the first in the file.
+    pub(super) fn check_fates(&self) -> Result<(), SuiteError> {
+        let why = |(name, (setting, fate)): (&String, &(JobSetting, OptionFate))| {
+            let value = setting.value.as_deref();
+            let why = match fate {
+                OptionFate::Refused(_, plain) if value.is_some_and(|it| plain.contains(&it)) => {
+                    None
+                }
+                OptionFate::Refused(why, _) => Some(why.to_string()),
+                OptionFate::Unknown => Some(option_names::unknown(name)),
+                _ => None,
+            };
+            why.map(|why| (setting.at.order, name.clone(), why))
+        };
+        let first = self.settings.iter().filter_map(why).min();
+        first.map_or(Ok(()), |(_, name, why)| Err(self.refuse(&name, &why)))
+    }
+
+    /// Names of this fate.
+    pub(super) fn names(&self, fate: OptionFate) -> impl Iterator<Item = &str> {
+        let of_fate = self.settings.iter().filter(move |(_, (_, own))| *own == fate);
+        of_fate.map(|(name, _)| name.as_str())
+    }
+
+    pub(super) fn value(&self, option: &str) -> Option<&str> {
+        self.settings.get(option)?.0.value.as_deref()
+    }
+
+    /// Where the option is set; the job's first line where it is not.
+    pub(super) fn line_of(&self, option: &str) -> &JobLine {
+        self.settings.get(option).map_or(&self.at, |(setting, _)| &setting.at)
+    }
+
+    /// Which of two options stands later, and so counts.
+    pub(super) fn later(&self, one: &'static str, other: &'static str) -> Option<&'static str> {
+        let has = |option| self.settings.contains_key(option);
+        match (has(one), has(other)) {
+            (false, false) => None,
+            (true, false) => Some(one),
+            (false, true) => Some(other),
+            (true, true) if self.line_of(one).order > self.line_of(other).order => Some(one),
+            (true, true) => Some(other),
+        }
+    }
+
+    /// One line that names the job, the line and the option.
+    pub(super) fn refuse(&self, option: &str, why: &str) -> SuiteError {
+        let Self { name, settings, .. } = self;
+        let shown = settings.get(option).map_or(option.to_string(), |(setting, _)| {
+            let equals = setting.value.as_ref().map(|value| format!("={value}"));
+            setting.name.clone() + equals.as_deref().unwrap_or_default()
+        });
+        self.line_of(option).refuse(format!("job {name}: {shown} {why}"))
+    }
+
+    /// A switch; without a value it is on.
+    pub(super) fn is_on(&self, option: &str) -> Result<bool, SuiteError> {
+        let Some((setting, _)) = self.settings.get(option) else { return Ok(false) };
+        match setting.value.as_deref() {
+            None | Some("1") => Ok(true),
+            Some("0") => Ok(false),
+            Some(_) => Err(self.refuse(option, "is neither 0 nor 1")),
+        }
+    }
+
+    pub(super) fn count(&self, option: &str, default: u32) -> Result<u32, SuiteError> {
+        let Some(text) = self.value(option) else { return Ok(default) };
+        text.parse().map_err(|_| self.refuse(option, "is not a whole number"))
+    }
+
+    pub(super) fn bytes(&self, option: &str) -> Result<Option<u64>, SuiteError> {
+        let Some(text) = self.value(option) else { return Ok(None) };
+        let bytes = fio_size::size_bytes(text, self.kb_base()?);
+        bytes.map(Some).ok_or_else(|| self.refuse(option, "is not a number of bytes such as 4k"))
+    }
+
+    /// Of reads, and of writes.
+    pub(super) fn blocks(&self) -> Result<(u64, u64), SuiteError> {
+        if let Some(bytes) = self.split_block()? {
+            return Ok((bytes, bytes));
+        }
+        let option = self.later("bs", "bsrange").unwrap_or("bs");
+        let text = self.value(option).unwrap_or("4k");
+        let text = if option == "bsrange" { self.one_of_range(text)? } else { text };
+        let kb_base = self.kb_base()?;
+        let of = |is_write| {
+            let bytes = fio_size::block_bytes(text, is_write, kb_base);
+            bytes.ok_or_else(|| self.refuse(option, "is not a size of requests such as 4k"))
+        };
+        Ok((of(false)?, of(true)?))
+    }
+
+    fn one_of_range<'t>(&self, text: &'t str) -> Result<&'t str, SuiteError> {
+        let same = text.split_once(['-', ':']).filter(|(low, high)| low == high);
+        let why = "has requests of several sizes; a cell has one";
+        same.map(|(low, _)| low).ok_or_else(|| self.refuse("bsrange", why))
+    }
+
+    /// The size of `bssplit=4k/100` or `bssplit=4k`, which has one only.
+    fn split_block(&self) -> Result<Option<u64>, SuiteError> {
+        let Some(text) = self.value("bssplit") else { return Ok(None) };
+        let (size, share) = text.split_once('/').unwrap_or((text, ""));
+        let bytes = fio_size::size_bytes(size, self.kb_base()?);
+        let one = bytes.filter(|_| matches!(share, "" | "100"));
+        let why = "has requests of several sizes; a cell has one";
+        one.map(Some).ok_or_else(|| self.refuse("bssplit", why))
+    }
+
+    fn kb_base(&self) -> Result<u64, SuiteError> {
+        match self.value("kb_base") {
+            None => Ok(KB_BASE),
+            Some("1024") => Ok(1024),
+            Some("1000") => Ok(1000),
+            Some(_) => Err(self.refuse("kb_base", "is neither 1000 nor 1024")),
+        }
+    }
+
+    pub(super) fn seconds(&self, option: &str) -> Result<Option<f64>, SuiteError> {
+        let Some(text) = self.value(option) else { return Ok(None) };
+        seconds(text)
+            .map(Some)
+            .ok_or_else(|| self.refuse(option, "is not a time such as 90, 10m or 500ms"))
+    }
+}
+
+/// A time in fio's form: a whole number of seconds, or with a unit, of which `m` are minutes.
+fn seconds(text: &str) -> Option<f64> {
+    let text = text.trim().to_ascii_lowercase();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    let unit_s = match unit.trim() {
+        "" | "s" | "sec" => 1.0,
+        "d" => 86_400.0,
+        "h" => 3_600.0,
+        "m" => 60.0,
+        "ms" | "msec" => 1e-3,
+        "us" | "usec" => 1e-6,
+        _ => return None,
+    };
+    Some(digits.parse::<u32>().ok()? as f64 * unit_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines::{sections, tests::Files};
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<JobOptions>, String> {
+        let sections = sections("a.fio", &Files::of(&[("a.fio", text)])).unwrap();
+        let jobs = jobs(&sections);
+        let checked = jobs.iter().try_for_each(JobOptions::check_fates);
+        checked.map(|()| jobs).map_err(|error| error.to_string())
+    }
+
+    fn one(settings: &str) -> JobOptions {
+        read(&format!("[a]\n{settings}")).unwrap().remove(0)
+    }
+
+    #[test]
+    fn global_sections_count_for_the_jobs_below() {
+        let all = read("[global]\nbs=4k\n[a]\nbs=8k\n[global]\niodepth=2\n[b]\n").unwrap();
+        let of = |job: &JobOptions| (job.blocks().unwrap().0, job.count("iodepth", 1).unwrap());
+        assert_eq!((of(&all[0]), of(&all[1])), ((8192, 1), (4096, 2)));
+    }
+
+    #[test]
+    fn refused_options_name_job_line_and_reason() {
+        for (text, message) in [
+            (
+                "[a]\nrunetime=1",
+                "a.fio:2: job a: runetime=1 is not an option that drivescope knows (did",
+            ),
+            (
+                "[global]\nverify=md5\n[b]",
+                "a.fio:2: job b: verify=md5 checks data; --test verify does",
+            ),
+            ("[b]\nthinktime=1ms", "a.fio:2: job b: thinktime=1ms waits between requests;"),
+            ("[b]\nnrfiles=2\nbuffer_pattern=1", "a.fio:2: job b: nrfiles=2 names several files"),
+            ("[b]\n\nexitall", "a.fio:3: job b: exitall has no equal here"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with(message), "{error}");
+        }
+        assert!(read("[global]\nverify=md5\n[b]\nverify=0\nthinktime=0").is_ok());
+    }
+
+    #[test]
+    fn quantities_follow_fio() {
+        let blocks = |text: &str| one(text).blocks().map_err(|error| error.to_string());
+        for (text, expected) in [
+            ("", (4096, 4096)),
+            ("bs=4k,8k", (4096, 8192)),
+            ("kb_base=1000\nbs=4k", (4000, 4000)),
+            ("bsrange=2k-2k", (2048, 2048)),
+            ("bsrange=2k-4k\nbs=1m", (1 << 20, 1 << 20)),
+            ("bs=1m\nbssplit=16k/100", (16_384, 16_384)),
+        ] {
+            assert_eq!(blocks(text), Ok(expected), "{text}");
+        }
+        for text in ["bs=x", "bsrange=2k-4k", "bssplit=4k/50:8k/50", "bssplit=4k/50", "kb_base=7"] {
+            assert!(blocks(text).unwrap_err().starts_with("a.fio:2: job a: "), "{text}");
+        }
+        for (text, s) in
+            [("90", 90.0), ("10m", 600.0), ("500ms", 0.5), ("2H", 7200.0), ("250 usec", 250e-6)]
+        {
+            assert_eq!(seconds(text), Some(s), "{text}");
+        }
+        assert!(["1.5", "x", "", "1:30", "-1", "5 min"].iter().all(|text| seconds(text).is_none()));
+    }
+
+    #[test]
+    fn switches_are_on_without_a_value() {
+        let on = |text: &str| one(text).is_on("time_based").map_err(|error| error.to_string());
+        assert_eq!(on("time_based"), Ok(true));
+        assert_eq!((on("time_based=0"), on("")), (Ok(false), Ok(false)));
+        assert!(on("time_based=yes").unwrap_err().contains("time_based=yes is neither 0 nor 1"));
+        let later = one("rwmixwrite=20\nrwmixread=70").later("rwmixread", "rwmixwrite");
+        assert_eq!(later, Some("rwmixread"));
+    }
+}
