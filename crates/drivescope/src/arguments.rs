@@ -35,7 +35,6 @@ use clap::{
 use drivescope_bench::plan::option_checks::ROUNDS_MAX;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::{Bytes, Price, Secs};
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
