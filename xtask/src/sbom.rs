@@ -153,7 +153,7 @@ mod tests {
         let parts = parts(&metadata().unwrap()).unwrap();
         assert_eq!(parts[0].name, "drivescope");
         let has = |name: &str| parts.iter().any(|part| part.name == name);
-        assert!(has("io-uring") && has("drivescope-drive") && !has("tempfile") && !has("insta"));
+        assert!(has("io-uring") && has("drivescope-drive") && !has("proptest") && !has("insta"));
         for part in &parts {
             assert!(!part.license.is_empty(), "{} has no licence", part.name);
         }
