@@ -6,7 +6,6 @@ use crate::workspace::root;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::Command;
 
@@ -22,7 +21,7 @@ struct Part {
 
 #[expect(clippy::disallowed_methods, reason = "two files in the folder of the packages")]
 pub fn write(folder: &str) -> Result<(), String> {
-    let parts = parts(&metadata()?)?;
+    let parts = parts(&tree()?)?;
     let write = |name: &str, bytes: &[u8]| {
         std::fs::write(format!("{folder}/{name}"), bytes)
             .map_err(|e| format!("{folder}/{name}: {e}"))
@@ -34,54 +33,49 @@ pub fn write(folder: &str) -> Result<(), String> {
     write("dependencies.zlib", &zlib.finish().map_err(|e| e.to_string())?)
 }
 
-fn metadata() -> Result<Value, String> {
+/// Everything that the program needs to run: what is only used to build or to test it is left out.
+fn tree() -> Result<String, String> {
     let mut cargo = Command::new("cargo");
-    let target = "x86_64-unknown-linux-musl";
-    cargo.current_dir(root()).args([
-        "metadata",
-        "--locked",
-        "--format-version=1",
-        "--filter-platform",
-        target,
-    ]);
-    serde_json::from_str(&finished(cargo)?).map_err(|e| format!("cargo metadata: {e}"))
+    cargo.current_dir(root()).args(["tree", "--locked", "--package=drivescope", "--edges=normal"]);
+    cargo.args(["--target=x86_64-unknown-linux-musl", "--prefix=depth", "--format=\t{p}\t{l}\t"]);
+    finished(cargo)
 }
 
-/// The program first, then everything that it needs to run: what is only used to build or to test is left out.
-fn parts(metadata: &Value) -> Result<Vec<Part>, String> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    let packages: BTreeMap<String, Value> =
-        list(&metadata["packages"]).into_iter().map(|it| (word(&it["id"]), it)).collect();
-    let nodes: BTreeMap<String, Value> =
-        list(&metadata["resolve"]["nodes"]).into_iter().map(|it| (word(&it["id"]), it)).collect();
-    let is_ours = |(_, it): &(&String, &Value)| it["name"] == "drivescope";
-    let program = packages.iter().find(is_ours).ok_or("no package drivescope")?.0.clone();
-    let mut ids = vec![program];
-    let mut uses: Vec<Vec<usize>> = Vec::new();
-    while let Some(id) = ids.get(uses.len()).cloned() {
-        let mut own = Vec::new();
-        for used in list(&nodes[&id]["deps"]) {
-            if list(&used["dep_kinds"]).iter().all(|kind| !kind["kind"].is_null()) {
-                continue;
+/// The program first. Lines are `2`, `name v1.0.0 (place)`, `MIT`: deeper ones are used by the last one above them that
+/// is less deep, and a part that was shown before stands without what it uses.
+fn parts(tree: &str) -> Result<Vec<Part>, String> {
+    let mut parts: Vec<Part> = Vec::new();
+    // Indexes of the parts that the line lies below.
+    let mut above: Vec<usize> = Vec::new();
+    for line in tree.lines() {
+        let wrong = || format!("cargo tree printed: {line}");
+        let mut fields = line.split('\t');
+        let depth: usize = fields.next().and_then(|it| it.parse().ok()).ok_or_else(wrong)?;
+        let (package, license) = fields.next().zip(fields.next()).ok_or_else(wrong)?;
+        let mut words = package.split(' ');
+        let (name, version) = words.next().zip(words.next()).ok_or_else(wrong)?;
+        let version = version.trim_start_matches('v');
+        let known = parts.iter().position(|it| it.name == name && it.version == version);
+        let index = known.unwrap_or_else(|| {
+            parts.push(Part {
+                name: name.to_string(),
+                version: version.to_string(),
+                license: license.to_string(),
+                is_of_registry: !package.contains('/'),
+                uses: Vec::new(),
+            });
+            parts.len() - 1
+        });
+        above.truncate(depth);
+        if let Some(user) = above.last() {
+            let uses = &mut parts[*user].uses;
+            if !uses.contains(&index) {
+                uses.push(index);
             }
-            let used = word(&used["pkg"]);
-            own.push(ids.iter().position(|known| *known == used).unwrap_or_else(|| {
-                ids.push(used);
-                ids.len() - 1
-            }));
         }
-        own.sort_unstable();
-        uses.push(own);
+        above.push(index);
     }
-    let part = |(id, uses): (&String, Vec<usize>)| Part {
-        name: word(&packages[id]["name"]),
-        version: word(&packages[id]["version"]),
-        license: word(&packages[id]["license"]),
-        is_of_registry: packages[id]["source"].is_string(),
-        uses,
-    };
-    Ok(ids.iter().zip(uses).map(part).collect())
+    Ok(parts)
 }
 
 fn cyclonedx(parts: &[Part]) -> Value {
@@ -139,7 +133,7 @@ mod tests {
             all.map(|it| it.get("crate").unwrap_or(it).as_str().unwrap().to_string()).collect()
         };
         let (allowed, banned) = (words(&rules["licenses"]["allow"]), words(&rules["bans"]["deny"]));
-        for part in parts(&metadata().unwrap()).unwrap() {
+        for part in parts(&tree().unwrap()).unwrap() {
             assert!(is_allowed(&part.license, &allowed), "{}: {}", part.name, part.license);
             assert!(!banned.contains(&part.name), "{} is banned", part.name);
             // crates.io has removed it once for malicious code; later versions are no reason to trust it.
@@ -150,10 +144,10 @@ mod tests {
 
     #[test]
     fn all_that_runs_is_listed_with_its_licence() {
-        let parts = parts(&metadata().unwrap()).unwrap();
+        let parts = parts(&tree().unwrap()).unwrap();
         assert_eq!(parts[0].name, "drivescope");
         let has = |name: &str| parts.iter().any(|part| part.name == name);
-        assert!(has("io-uring") && has("drivescope-drive") && !has("proptest") && !has("insta"));
+        assert!(has("io-uring") && has("drivescope-drive") && !has("tempfile") && !has("insta"));
         for part in &parts {
             assert!(!part.license.is_empty(), "{} has no licence", part.name);
         }
