@@ -309,6 +309,10 @@ findings! {
         rule "statements of --query failed; the first one is shown"
         cause "The statement, its parameters, or the database."
         remedy "Try the statement by hand; figures are those of the statements that did not fail."
+    RateFollowsData = "F061" "rate-follows-data" Warning means "the drive or a layer compresses: other data are written faster"
+        rule "transfer.compress is above 0, and a cell writes compressible data at least 5 % faster than incompressible data; the 95 % intervals of the two rates do not overlap, and nothing but drive, link or file system limited the incompressible rounds"
+        cause "The drive's controller, the file system or another layer between compresses what is written. Rates of programs then lie between the two figures, by how well their data compress; a tool that writes zeros or repeated patterns shows a rate that no photo, film or encrypted file reaches."
+        remedy "Count on the rate of incompressible data, which drivescope writes by default and judges by. Be careful with figures of tools that write compressible data."
 }
 
 impl fmt::Display for FindingId {
