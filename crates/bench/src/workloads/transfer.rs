@@ -369,8 +369,8 @@ fn run_cell(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planner;
-    use crate::testing::{plan_of, run_at, run_on, run_target, suite_of};
+    use crate::testing::{changed_model, plan_of, run_at, run_on, run_target, suite_of, value};
+    use crate::{planner, suites};
     use drivescope_model::cell::Mix;
     use drivescope_model::plan::Engine;
     use drivescope_stats::summary;
@@ -438,6 +438,31 @@ mod tests {
             let hits = of_key().filter(|m| m.low <= truth && truth <= m.high).count();
             println!("{quantity}: {hits} of 100 intervals contain {truth:.1}");
             assert!(hits >= 89, "{quantity}: {hits}");
+        }
+    }
+
+    #[test]
+    fn blocks_below_a_sector_are_left_out_in_one_line() {
+        let sectors = [
+            ("reported_logical_sector_bytes", "reported_logical_sector_bytes = 4096"),
+            ("logical_sector_bytes", "logical_sector_bytes = 4096"),
+        ];
+        let (_file, target) = changed_model("wd40efrx", &sectors);
+        let mut suite = suites::find("atto", None).unwrap();
+        suite
+            .transfer
+            .cells
+            .retain(|cell| [512, 2048, 4096, 64 << 20].contains(&cell.shape.block.0));
+        let result = run_on(target, suite);
+        assert_eq!(
+            result.reason.as_deref(),
+            Some(
+                "seq512_q4t1.write, seq512_q4t1.read, seq2k_q4t1.write, seq2k_q4t1.read: direct I/O here needs \
+                 multiples of 4096 bytes"
+            )
+        );
+        for cell in ["seq4k_q4t1.write", "seq64m_q4t1.read"] {
+            assert!(value(&result, &format!("transfer.{cell}.mb_s")).is_some(), "{cell}");
         }
     }
 
