@@ -17,6 +17,7 @@ mod first_seen;
 mod history;
 mod imprint;
 mod latencies;
+mod sd_classes;
 mod terminal;
 #[cfg(test)]
 mod testing;
