@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-const BUILT_IN: [(&str, &str); 33] = [
+const BUILT_IN: [(&str, &str); 35] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
     ("standard", include_str!("../suites/standard.toml")),
@@ -22,6 +22,8 @@ const BUILT_IN: [(&str, &str); 33] = [
     ("crystaldiskmark-peak-nvme", include_str!("../suites/crystaldiskmark-peak-nvme.toml")),
     ("crystaldiskmark-realworld", include_str!("../suites/crystaldiskmark-realworld.toml")),
     ("as-ssd", include_str!("../suites/as-ssd.toml")),
+    ("atto", include_str!("../suites/atto.toml")),
+    ("sd-card", include_str!("../suites/sd-card.toml")),
     ("gnome-disks", include_str!("../suites/gnome-disks.toml")),
     ("gnome-disks-first-2tb", include_str!("../suites/gnome-disks-first-2tb.toml")),
     ("gnome-disks-last-2tb", include_str!("../suites/gnome-disks-last-2tb.toml")),

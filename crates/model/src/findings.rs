@@ -325,6 +325,10 @@ findings! {
         rule "a self-test, or the FARM log of a SATA disk of Seagate's (power-on, spindle, head flight), has over 24 hours more than the power-on hours of SMART"
         cause "Counters that only rise disagree if one was set back, as sellers of used drives do; or after a firmware update that starts one anew."
         remedy "Ask the seller, and the maker whether its warranty still runs; judge the age of the drive by the larger figure."
+    RateFollowsData = "F061" "rate-follows-data" Warning means "the drive or a layer compresses: other data are written faster"
+        rule "transfer.compress is above 0, and a cell writes compressible data at least 5 % faster than incompressible data; the 95 % intervals of the two rates do not overlap, and nothing but drive, link or file system limited the incompressible rounds"
+        cause "The drive's controller, the file system or another layer between compresses what is written. Rates of programs then lie between the two figures, by how well their data compress; a tool that writes zeros or repeated patterns shows a rate that no photo, film or encrypted file reaches."
+        remedy "Count on the rate of incompressible data, which drivescope writes by default and judges by. Be careful with figures of tools that write compressible data."
 }
 
 impl fmt::Display for FindingId {

@@ -2,6 +2,7 @@
 
 /// Lets the calling thread run as soon as it has something to do, where that is allowed: a busy machine
 /// must not make the drive late. Threads it starts inherit this.
+#[expect(clippy::disallowed_methods, reason = "sched_setscheduler, which touches no file")]
 pub(super) fn raise_priority() {
     // The lowest real-time priority comes before all ordinary threads. Without preemption among these
     // (usual on servers) a woken thread otherwise waits for the tick, up to 4 ms.

@@ -18,6 +18,7 @@ mod health_facts;
 mod history;
 mod imprint;
 mod latencies;
+mod sd_classes;
 mod terminal;
 #[cfg(test)]
 mod testing;

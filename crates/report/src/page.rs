@@ -16,8 +16,10 @@ use crate::chart::plain_words::capitalized;
 use crate::chart::{Chart, PAGE_DOTS_MAX, PictureSize, Theme, svg};
 use crate::comparison::name_of;
 use crate::drive_class::known_drives::KnownDrive;
+use crate::sd_classes::sd_classes;
 use crate::text::minute;
 use crate::verdict::answer::{answer_with_figures, kind_words};
+use crate::workloads::facts::FoundFact;
 use crate::workloads::{charts, phase_charts, title, workload};
 use drivescope_model::number::whole as in_full;
 use drivescope_model::{Bytes, Run, Secs, TestResult, TestStatus};
@@ -68,6 +70,12 @@ pub fn page_among(
         div.overview { (suits(run)) (standing(run, known)) }
         (findings(&run.findings))
         @for result in run.tests_for_readers() { (test(result, &question(result), detail)) }
+        @if !sd_classes(run).is_empty() {
+            section {
+                h2 { "Classes of SD cards" }
+                (fact_list(&sd_classes(run)))
+            }
+        }
         (health::health(run))
         (document::method(run))
         (document::download(run))
@@ -224,7 +232,7 @@ fn test(result: &TestResult, question: &str, detail: Detail) -> Markup {
         section {
             h2 { (heading) }
             p.small { (capitalized(question)) "?" }
-            (facts_found(result))
+            (fact_list(&(workload(result.test).facts)(result)))
             @if let Some(reason) = &result.reason { p.small { (ended(result.status)) ": " (reason) } }
             @if let Some(grid) = &grid { (grid::table(grid)) }
             @if detail == Detail::Folded {
@@ -261,11 +269,10 @@ const fn ended(status: TestStatus) -> &'static str {
     }
 }
 
-fn facts_found(result: &TestResult) -> Markup {
-    let found = (workload(result.test).facts)(result);
+fn fact_list(found: &[FoundFact]) -> Markup {
     html! {
         @if !found.is_empty() {
-            dl.facts { @for fact in &found {
+            dl.facts { @for fact in found {
                 @if !fact.name.is_empty() { dt { (capitalized(&fact.name)) } }
                 dd { (fact.words()) }
             } }

@@ -21,6 +21,7 @@ pub fn stay_here() {
 /// flight on a device to which requests may block: where the threads of the kernel share a processor with this one,
 /// each completion would interrupt them, and the switches would halve the rate (on zram with one processor 170 000
 /// reads a second against 320 000). A refusal does no harm.
+#[expect(clippy::disallowed_methods, reason = "sched_setscheduler, which touches no file")]
 pub fn let_workers_finish() {
     // The system call itself: musl's function of this name answers ENOSYS. Its parameter is one integer.
     let priority: libc::c_int = 0;
@@ -35,6 +36,7 @@ mod tests {
     use super::*;
     use rustix::thread::sched_getaffinity;
 
+    #[expect(clippy::disallowed_methods, reason = "sched_getscheduler, which touches no file")]
     fn policy() -> libc::c_long {
         // SAFETY: thread 0 is the caller.
         unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) }

@@ -3,7 +3,7 @@
 
 use drivescope_drive::test_data::{fill_sector, stamps};
 
-pub use drivescope_drive::test_data::SECTOR;
+pub use drivescope_drive::test_data::{SECTOR, compressible_pass};
 
 /// Passes are counted from 1, one for each phase; the number of a phase's writes stands above these bits,
 /// and below 2^32, as the journal knows test data.
@@ -103,7 +103,10 @@ impl Payload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::Compression;
+    use flate2::write::ZlibEncoder;
     use proptest::prelude::*;
+    use std::io::Write;
 
     #[test]
     fn intact_data_pass_and_any_change_shows() {
@@ -151,6 +154,13 @@ mod tests {
                 }
                 assert!(!is_test_data(&sector, offset, Some(seed ^ 1)), "of another run");
             }
+            for percent in [1, 50, 100] {
+                let mut sector = [0; SECTOR];
+                let pass = compressible_pass(pass, percent);
+                Payload::new(seed, pass).of_write(u64::MAX).fill(&mut sector, offset);
+                assert!(is_test_data(&sector, offset, Some(seed)), "{seed} {percent} %");
+                assert!(!is_test_data(&sector, offset, Some(seed ^ 1)), "of another run");
+            }
         }
     }
 
@@ -172,6 +182,26 @@ mod tests {
         words.dedup();
         // The pass is the same word in every sector: one repetition per sector, no more.
         assert_eq!(words.len(), (1 << 20) / 8 - (1 << 20) / SECTOR + 1);
+    }
+
+    /// Measured with deflate at its strongest. The stamps compress as well: some 13 of 512 bytes.
+    #[test]
+    fn data_compress_by_the_asked_share() {
+        let mut data = vec![0; 1 << 20];
+        for percent in [0, 1, 10, 25, 40, 50, 60, 75, 90, 99, 100] {
+            let payload = Payload::new(1, compressible_pass(1, percent)).of_write(3);
+            payload.fill(&mut data, 1 << 30);
+            let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+            packed.write_all(&data).unwrap();
+            let left = packed.finish().unwrap().len() as f64 / data.len() as f64;
+            let saved = 100.0 * (1.0 - left);
+            assert!((saved - f64::from(percent)).abs() < 4.0, "{saved} of {percent} %");
+            assert_eq!(Payload::first_mismatch(1, &data, 1 << 30), None, "{percent} %");
+            assert_eq!(Payload::first_mismatch(2, &data, 1 << 30), Some(1 << 30), "another seed");
+            data[70 * SECTOR + SECTOR - 1] ^= 1;
+            let damaged = (1 << 30) + 70 * SECTOR as u64;
+            assert_eq!(Payload::first_mismatch(1, &data, 1 << 30), Some(damaged), "{percent} %");
+        }
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! `transfer`: how fast are large transfers and small random ones, at which depth.
 
 mod cell_order;
+mod compressible;
 mod places;
 mod queue_gain;
 mod restore_area;
@@ -9,6 +10,7 @@ mod synced_cell;
 
 use crate::error::BenchError;
 use crate::io::offsets::derive_seed;
+use crate::io::payload::compressible_pass;
 use crate::judging::test_record::TestRecord;
 use crate::loops::engine_trial;
 use crate::plan::expected_speed::ExpectedSpeed;
@@ -27,7 +29,7 @@ use drivescope_model::options::{CellBounds, Suite, TestKind, TransferOptions};
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::{Bytes, Secs, UnitError};
-use places::{BLOCKS_MIN, CellPlaces};
+use places::{CellPlaces, bytes_min};
 use std::ops::Range;
 
 /// Through the page cache, random reads touch at most this part of the blocks, so that few are met twice.
@@ -65,6 +67,9 @@ impl Workload for TransferWorkload {
         if let Some(cell) = options.all_cells().iter().find(queued) {
             return Err(format!("{cell} cannot be: each write waits for its flush; use q1t1"));
         }
+        ensure(options.compress <= 100, || {
+            format!("transfer.compress is {} but must be 0 to 100 (per cent)", options.compress)
+        })?;
         ensure(options.area.0 >= 1 << 20, || "transfer.area must be at least 1 MiB".to_string())
     }
 
@@ -98,7 +103,8 @@ impl Workload for TransferWorkload {
     }
 
     fn timed_phases(&self, suite: &Suite) -> usize {
-        suite.transfer.all_cells().len()
+        let cells = suite.transfer.all_cells();
+        cells.iter().map(|cell| compressible::shares(cell, &suite.transfer, 1).len()).sum()
     }
 
     fn reads_existing_data(&self) -> bool {
@@ -137,7 +143,7 @@ impl Workload for TransferWorkload {
             let area = restores.as_ref().filter(|_| writes).map(|restores| restores.area_bytes);
             let place = places.of_cell(cell);
             let place = place.end - place.start;
-            let needed = Bytes(cell.shape.block.0 * BLOCKS_MIN);
+            let needed = Bytes(bytes_min(&cell.shape, options));
             let reason = match &refused {
                 Some(reason) if writes => Some(reason.clone()),
                 _ if context.span_bytes < needed.0 => {
@@ -162,8 +168,10 @@ impl Workload for TransferWorkload {
                         test.writes = context.allowed;
                         test.restores = restores.clone();
                     }
-                    let cost = cell_cost(cell, place, context, &mut test);
-                    test.cost = test.cost + cost;
+                    for _ in compressible::shares(cell, options, 1) {
+                        let cost = cell_cost(cell, place, context, &mut test);
+                        test.cost = test.cost + cost;
+                    }
                 }
             }
         }
@@ -187,26 +195,28 @@ impl Workload for TransferWorkload {
         let all: Vec<Cell> = in_order(&suite.transfer).into_iter().filter(may_run).collect();
         let repeats = repeats_all(suite);
         let places = CellPlaces::of(&session.span(device), area.as_ref(), &all, repeats);
+        let needed = |cell: &Cell| bytes_min(&cell.shape, &suite.transfer);
         let has_room = |cell: &Cell| {
             let Range { start, end } = places.of_cell(cell);
-            end - start >= cell.shape.block.0 * BLOCKS_MIN
+            end - start >= needed(cell)
         };
         // A plan has said so already where the target is that small.
         let span = session.span(device);
         if span.end - span.start < session.plan.own_bytes.0 {
-            let large = |cell: &&Cell| span.end - span.start < cell.shape.block.0 * BLOCKS_MIN;
+            let large = |cell: &&Cell| span.end - span.start < needed(cell);
             for cell in suite.transfer.all_cells().iter().filter(large) {
                 record.remark(format!("{cell}: the test file is too small on so slow a drive"));
             }
         }
-        let (align, mut active) = (device.align_bytes(), Vec::new());
-        for cell in all.into_iter().filter(has_room) {
-            if cell.shape.block.0.is_multiple_of(u64::from(align)) {
-                active.push(cell);
-            } else {
-                record.remark(format!("{cell}: direct I/O here needs multiples of {align} bytes"));
-            }
-        }
+        let align = device.align_bytes();
+        let is_whole = |cell: &Cell| cell.shape.block.0.is_multiple_of(u64::from(align));
+        let (active, broken): (Vec<Cell>, Vec<Cell>) =
+            all.into_iter().filter(has_room).partition(is_whole);
+        let left_out =
+            |cell: &Cell| format!("{cell}: direct I/O here needs multiples of {align} bytes");
+        condense(broken.iter().map(left_out).collect())
+            .into_iter()
+            .for_each(|it| record.remark(it));
         if active.is_empty() {
             return Err(BenchError::Unsuitable(record.remarks().join("; ")));
         }
@@ -222,6 +232,9 @@ impl Workload for TransferWorkload {
             && queue_gain::may_gain(session.target.drive(), session.findings())
             && let Some(finding) = queue_gain::no_gain(record)
         {
+            record.notice(finding);
+        }
+        for finding in compressible::rates_follow(record, &suite.transfer, &active) {
             record.notice(finding);
         }
         if let Some(finding) = free_flush(session, record, "rnd4k_q1t1.write", "rnd4k_q1t1.sync") {
@@ -316,18 +329,19 @@ fn run_cell(
     cell: &Cell,
     round: u32,
     span: Range<u64>,
+    compress: u8,
     record: &mut TestRecord,
 ) -> Result<(), BenchError> {
     let options = &session.plan.suite.transfer;
     let bounds = options.bounds_of(cell);
-    let name = cell.to_string();
+    let name = compressible::name(cell, compress);
     let mut load = session.load(cell.shape, cell.mix, span, &name, round);
     if session.round_requests().is_some() {
         load.ops_max = round_volume::shortened(load.ops_max, cell.shape);
     }
     (load.ramp, load.time) = (bounds.ramp, bounds.time);
     if cell.mix.writes() {
-        load.pass = session.next_pass();
+        load.pass = compressible_pass(session.next_pass(), compress);
         if let Some(fastest) = ExpectedSpeed::upper_bound(session.target) {
             let place = load.span.end - load.span.start;
             let length = length(options, bounds);
@@ -365,8 +379,8 @@ fn run_cell(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planner;
-    use crate::testing::{plan_of, run_at, run_on, run_target, suite_of};
+    use crate::testing::{changed_model, plan_of, run_at, run_on, run_target, suite_of, value};
+    use crate::{planner, suites};
     use drivescope_model::cell::Mix;
     use drivescope_model::plan::Engine;
     use drivescope_stats::summary;
@@ -460,6 +474,31 @@ mod tests {
             let hits = of_key().filter(|m| m.low <= truth && truth <= m.high).count();
             println!("{quantity}: {hits} of 100 intervals contain {truth:.1}");
             assert!(hits >= 89, "{quantity}: {hits}");
+        }
+    }
+
+    #[test]
+    fn blocks_below_a_sector_are_left_out_in_one_line() {
+        let sectors = [
+            ("reported_logical_sector_bytes", "reported_logical_sector_bytes = 4096"),
+            ("logical_sector_bytes", "logical_sector_bytes = 4096"),
+        ];
+        let (_file, target) = changed_model("wd40efrx", &sectors);
+        let mut suite = suites::find("atto", None).unwrap();
+        suite
+            .transfer
+            .cells
+            .retain(|cell| [512, 2048, 4096, 64 << 20].contains(&cell.shape.block.0));
+        let result = run_on(target, suite);
+        assert_eq!(
+            result.reason.as_deref(),
+            Some(
+                "seq512_q4t1.write, seq512_q4t1.read, seq2k_q4t1.write, seq2k_q4t1.read: direct I/O here needs \
+                 multiples of 4096 bytes"
+            )
+        );
+        for cell in ["seq4k_q4t1.write", "seq64m_q4t1.read"] {
+            assert!(value(&result, &format!("transfer.{cell}.mb_s")).is_some(), "{cell}");
         }
     }
 

@@ -6,7 +6,7 @@ use super::byte_range::ByteRange;
 use super::scan::Saved;
 use super::storage::JournalFile;
 use crate::aligned_buffer::AlignedBuffer;
-use crate::test_data::{SECTOR, fill_sector, stamps};
+use crate::test_data::{SECTOR, fill_sector, number_and_percent, stamps};
 
 /// Above any number of passes that a run makes.
 const PASSES_MAX: u64 = 1 << 32;
@@ -16,12 +16,14 @@ const PASSES_MAX: u64 = 1 << 32;
 /// without a word that is 0.
 pub fn is_test_data(sector: &[u8; SECTOR], offset: u64, seed: Option<u64>) -> bool {
     let (stamp, pass) = stamps(sector);
-    if stamp != offset || pass >= PASSES_MAX {
+    let (number, percent) = number_and_percent(pass);
+    if stamp != offset || number >= PASSES_MAX || percent > 100 {
         return false;
     }
     let Some(seed) = seed else {
+        // Earlier versions wrote no data that compress.
         let (words, _) = sector.as_chunks::<8>();
-        return words[2..].iter().all(|word| *word != [0; 8]);
+        return percent == 0 && words[2..].iter().all(|word| *word != [0; 8]);
     };
     let mut expected = [0; SECTOR];
     fill_sector(&mut expected, seed, pass, offset);

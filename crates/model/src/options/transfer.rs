@@ -82,6 +82,10 @@ pub struct TransferOptions {
     /// All rounds of a cell before the next cell, reads before writes and writes before mixes, as CrystalDiskMark has
     /// them. Otherwise each round has all cells, so that drift shows as spread.
     pub cell_by_cell: bool,
+    /// Percentage of each block that compresses away, 0 to 100, as fio's `buffer_compress_percentage`. Above 0, each
+    /// cell that only writes, unflushed, is measured twice in each round: with data that do not compress, as all other
+    /// cells have them, and as `CELL_compressNN` with data that do.
+    pub compress: u8,
     /// How much of a block device, in its middle, the writing cells use at the level `restore`.
     pub area: Bytes,
 }
@@ -99,6 +103,7 @@ impl Default for TransferOptions {
             bounds: Vec::new(),
             write_once: false,
             cell_by_cell: false,
+            compress: 0,
             area: Bytes::mib(256),
         }
     }

@@ -34,6 +34,8 @@ const EVIDENCE: &[Evidence] = &[
 
 /// Sequential reads of data written at random.
 const SCATTERED: &str = "read_scattered";
+/// Between a direction and the percentage of its data that compresses away.
+const COMPRESSIBLE: &str = "_compress";
 /// Reads that keep this share of their rate are not slower.
 const KEPT_MIN: f64 = 0.85;
 
@@ -154,8 +156,11 @@ fn figure_grid(result: &TestResult) -> Option<FigureGrid<'_>> {
     (!rows.is_empty()).then_some(FigureGrid { name: "transfer-grid", columns, rows })
 }
 
-/// `mixed 70/30` for `mix70`.
+/// `mixed 70/30` for `mix70`, `write, 80 % compressible` for `write_compress80`.
 fn direction_words(mix: &str) -> String {
+    if let Some((mix, percent)) = mix.split_once(COMPRESSIBLE) {
+        return format!("{mix}, {percent} % compressible");
+    }
     let reads = mix.strip_prefix("mix").and_then(|reads| reads.parse::<u8>().ok());
     match reads.filter(|reads| *reads <= 100) {
         Some(reads) => format!("mixed {reads}/{}", 100 - reads),
@@ -274,11 +279,14 @@ fn is_synced(row: &str) -> bool {
 
 /// Order of directions: reads, writes, synced writes, then mixes with falling shares of reads.
 fn rank(mix: &str) -> u8 {
+    if mix.contains(COMPRESSIBLE) {
+        return 2;
+    }
     match mix.parse() {
         Ok(Mix::READ) => 0,
         Ok(Mix::WRITE) => 1,
-        Ok(Mix::SYNC) => 2,
-        Ok(mix) => 3 + (100 - mix.read_percent()),
+        Ok(Mix::SYNC) => 3,
+        Ok(mix) => 4 + (100 - mix.read_percent()),
         Err(_) => u8::MAX,
     }
 }

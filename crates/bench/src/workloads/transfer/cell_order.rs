@@ -1,5 +1,6 @@
 //! The order of cells and their rounds.
 
+use super::compressible;
 use super::places::CellPlaces;
 use super::run_cell;
 use crate::error::BenchError;
@@ -27,9 +28,16 @@ pub(super) fn run_rounds(
     record: &mut TestRecord,
 ) -> Result<(), BenchError> {
     let suite = &session.plan.suite;
-    let run = |cell: &Cell, round, session: &mut Session<'_>, record: &mut TestRecord| {
-        session.pause(suite.pause)?;
-        run_cell(session, cell, round, places.of_cell(cell), record)
+    let run = |cell: &Cell,
+               round,
+               session: &mut Session<'_>,
+               record: &mut TestRecord|
+     -> Result<(), BenchError> {
+        for compress in compressible::shares(cell, &suite.transfer, round) {
+            session.pause(suite.pause)?;
+            run_cell(session, cell, round, places.of_cell(cell), compress, record)?;
+        }
+        Ok(())
     };
     if suite.transfer.cell_by_cell {
         for cell in cells {

@@ -1,7 +1,8 @@
 //! Places of reads and writes. Rounds of reads follow rounds of writes, and random writes scatter data on a shingled
 //! disk or a file system that copies on write, so reads keep away from written data.
 
-use drivescope_model::cell::{Cell, Order};
+use drivescope_model::cell::{Cell, Order, Shape};
+use drivescope_model::options::TransferOptions;
 use std::ops::Range;
 
 /// A span of up to twice this has a half for reads and a half for writes. In a larger one, reads in order have this
@@ -10,6 +11,17 @@ const READ_PART_MAX: u64 = 8 << 30;
 const UNIT: u64 = 1 << 20;
 /// Fewest blocks of a part: in a smaller one, requests meet the same blocks over and over.
 pub(super) const BLOCKS_MIN: u64 = 16;
+
+/// Bytes that the requests of `shape` need. A stream that ends with `transfer.io_size` meets each block once: it needs
+/// only that much, and a place for each request in flight.
+pub(super) fn bytes_min(shape: &Shape, options: &TransferOptions) -> u64 {
+    let Shape { order, block, depth, threads } = *shape;
+    let usual = block.0 * BLOCKS_MIN;
+    if order == Order::Rnd || options.io_size.0 == 0 {
+        return usual;
+    }
+    usual.min(options.io_size.0.max(block.0 * u64::from(depth * threads)))
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CellPlaces {
@@ -69,6 +81,7 @@ fn meets_writes(cells: &[Cell], repeats: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use drivescope_model::units::Bytes;
 
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
@@ -108,6 +121,21 @@ mod tests {
             (places.of_cell(&both[0]), places.of_cell(&both[1])),
             (0..31 * MIB, 0..31 * MIB)
         );
+    }
+
+    #[test]
+    fn bounded_streams_need_room_for_one_pass() {
+        let bounded = TransferOptions { io_size: Bytes::mib(256), ..TransferOptions::default() };
+        for (shape, unbounded_mib, bounded_mib) in [
+            ("seq64m_q4t1", 1024, 256),
+            ("seq48m_q8t1", 768, 384),
+            ("seq1m_q4t1", 16, 16),
+            ("rnd64m_q4t1", 1024, 1024),
+        ] {
+            let shape = shape.parse().unwrap();
+            assert_eq!(bytes_min(&shape, &TransferOptions::default()), unbounded_mib * MIB);
+            assert_eq!(bytes_min(&shape, &bounded), bounded_mib * MIB);
+        }
     }
 
     /// The cells of AS SSD and CrystalDiskMark read the same places as those programs.

@@ -1,4 +1,6 @@
-//! Pictures of transfers: rates by depth, slow requests, and a rate that falls over time.
+//! Pictures of transfers: rates by depth and by block size, slow requests, and a rate that falls over time.
+
+mod block_sizes;
 
 use crate::chart::axis::{AxisValues, PlotAxis, tick_number};
 use crate::chart::over_time::worst_fall;
@@ -7,6 +9,7 @@ use crate::chart::plot::{Beside, Ink, Layer, Plot, PlotMark, Point};
 use crate::chart::tails::tails;
 use crate::chart::{Chart, extent};
 use crate::terminal::{cells, find};
+use block_sizes::block_sizes;
 use drivescope_model::cell::Order;
 use drivescope_model::number::rounded;
 use drivescope_model::{Bytes, Cell, TestResult};
@@ -28,7 +31,8 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
         .collect();
     let tails = tails(result, "transfer-tails", &interesting);
     let fall = worst_fall(result, "transfer-over-time", &keyed(".mb_s"));
-    depths(result, &cells).into_iter().chain(tails).chain(fall).collect()
+    let by_size = block_sizes(result, &cells);
+    depths(result, &cells).into_iter().chain(by_size).chain(tails).chain(fall).collect()
 }
 
 /// Every cell, those that people ask for first before the others.
