@@ -101,6 +101,20 @@ fn confirmed(
     (slow.len() >= STRETCH_MIN).then_some((first, last, here, elsewhere))
 }
 
+/// Whether samples together are larger than the part of `size` bytes that they lie in, which a finding then says: a
+/// cache has what two of them share, so neither their rates nor accesses after them show slow places.
+pub(super) fn is_cached(record: &mut TestRecord, places: &[ScanRegion], size: u64) -> bool {
+    let read: u64 = places.iter().map(|place| place.len).sum();
+    if read > size {
+        let (count, read, size) = (places.len(), Bytes(read), Bytes(size));
+        let evidence = format!("{count} samples of {read} together, in {size}, overlap");
+        let times = read.0 as f64 / size.0 as f64;
+        let finding = Finding::new(FindingId::SmallWorkingSet, evidence).weighing(times);
+        record.notice(finding.about("surface"));
+    }
+    read > size
+}
+
 /// Looks for places whose rate is low, and again at those.
 pub(super) fn find_by_rate(
     session: &Session<'_>,
