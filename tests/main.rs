@@ -33,6 +33,8 @@ mod restore;
 mod run_directory;
 mod run_file;
 mod schema;
+/// docs/seeds.md: commands and what they print.
+mod seeds_page;
 /// `serve`: pages, forged requests, runs that browsers start, limits.
 #[cfg(feature = "web")]
 mod serve;
