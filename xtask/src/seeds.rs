@@ -58,9 +58,10 @@ pub fn measure() -> Result<(), String> {
 
 /// The generated parts of the page: name and text.
 pub fn parts() -> Result<Vec<(String, String)>, String> {
-    let published = workspace::read(PUBLISHED)?;
-    let cells = published_cells(&published)?;
-    let figures = reproduced(&workspace::read(REPRODUCED)?)?;
+    let published_text = workspace::read(PUBLISHED)?;
+    let cells = published_cells(&published_text)?;
+    let reproduced_text = workspace::read(REPRODUCED)?;
+    let figures = reproduced(&reproduced_text)?;
     let reasons = reasons(&workspace::read(REASONS_PAGE)?)?;
     let mut parts = vec![("count".to_string(), format!("{}.\n", count(&cells, &figures)))];
     for article in ARTICLES {
