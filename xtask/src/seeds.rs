@@ -148,7 +148,7 @@ fn table(
     let specifications =
         cells.iter().filter(|it| it.method == "spec" && figures.contains_key(it.id)).count();
     if specifications > 0 {
-        let _ = write!(out, " {specifications} of them are specifications, not listed here.");
+        let _ = write!(out, " Among them, not listed here: specifications ({specifications}).");
     }
     out.push_str("\n\n| drive | figure | published | here | difference | outside, because |\n");
     out.push_str("|---|---|---:|---:|---:|---|\n");
