@@ -11,18 +11,19 @@ struct Shown<'p> {
 /// The examples of a page. Commands of one block share a store.
 fn blocks(page: &str) -> Vec<Vec<Shown<'_>>> {
     let fenced = page.split("```\n").skip(1).step_by(2);
-    let block = |text: &'_ str| -> Vec<Shown<'_>> {
-        let mut shown: Vec<Shown<'_>> = Vec::new();
-        for line in text.lines() {
-            match (line.strip_prefix("$ drivescope "), shown.last_mut()) {
-                (Some(call), _) => shown.push(Shown { call, lines: Vec::new() }),
-                (None, Some(last)) => last.lines.push(line),
-                (None, None) => {}
-            }
+    fenced.map(examples).filter(|shown| !shown.is_empty()).collect()
+}
+
+fn examples(block: &str) -> Vec<Shown<'_>> {
+    let mut shown: Vec<Shown<'_>> = Vec::new();
+    for line in block.lines() {
+        match (line.strip_prefix("$ drivescope "), shown.last_mut()) {
+            (Some(call), _) => shown.push(Shown { call, lines: Vec::new() }),
+            (None, Some(last)) => last.lines.push(line),
+            (None, None) => {}
         }
-        shown
-    };
-    fenced.map(block).filter(|shown| !shown.is_empty()).collect()
+    }
+    shown
 }
 
 /// As a shell does with words and single quotes.
