@@ -19,7 +19,7 @@ const REPRODUCED_HEAD: &str = "# What the models give for the cells of published
      # The figure in the cell's unit, its difference in percent, and whether it is within the tolerance.\n";
 
 /// A line of the table of published figures.
-struct Published<'t> {
+struct PublishedFigure<'t> {
     id: &'t str,
     article: &'t str,
     drive: &'t str,
@@ -65,13 +65,14 @@ pub fn parts() -> Result<Vec<(String, String)>, String> {
     let reasons = reasons(&workspace::read(REASONS_PAGE)?)?;
     let mut parts = vec![("count".to_string(), format!("{}.\n", count(&cells, &figures)))];
     for article in ARTICLES {
-        let own: Vec<&Published<'_>> = cells.iter().filter(|it| it.article == article).collect();
+        let own: Vec<&PublishedFigure<'_>> =
+            cells.iter().filter(|it| it.article == article).collect();
         parts.push((format!("figures {article}"), table(&own, &figures, &reasons)?));
     }
     Ok(parts)
 }
 
-fn published_cells(text: &str) -> Result<Vec<Published<'_>>, String> {
+fn published_cells(text: &str) -> Result<Vec<PublishedFigure<'_>>, String> {
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.starts_with("id\t"));
     lines
         .map(|line| {
@@ -81,7 +82,18 @@ fn published_cells(text: &str) -> Result<Vec<Published<'_>>, String> {
             else {
                 return Err(format!("{PUBLISHED}: too few fields: {line}"));
             };
-            Ok(Published { id, article, drive, method, condition, metric, op, value, unit, reason })
+            Ok(PublishedFigure {
+                id,
+                article,
+                drive,
+                method,
+                condition,
+                metric,
+                op,
+                value,
+                unit,
+                reason,
+            })
         })
         .collect()
 }
@@ -127,7 +139,7 @@ fn reason_of<'r>(id: &str, reasons: &'r [(String, String)]) -> Result<&'r str, S
 }
 
 fn count<'c, 't: 'c>(
-    cells: impl IntoIterator<Item = &'c Published<'t>>,
+    cells: impl IntoIterator<Item = &'c PublishedFigure<'t>>,
     figures: &BTreeMap<&str, Reproduced>,
 ) -> String {
     let found: Vec<bool> =
@@ -139,12 +151,12 @@ fn count<'c, 't: 'c>(
 
 /// The cells of one article. Specifications are counted, not listed; a pass of phybs is one row for its three cells.
 fn table(
-    cells: &[&Published<'_>],
+    cells: &[&PublishedFigure<'_>],
     figures: &BTreeMap<&str, Reproduced>,
     reasons: &[(String, String)],
 ) -> Result<String, String> {
     let mut out = format!("{}.", count(cells.iter().copied(), figures));
-    let listed = |it: &&&Published<'_>| it.method != "spec" && figures.contains_key(it.id);
+    let listed = |it: &&&PublishedFigure<'_>| it.method != "spec" && figures.contains_key(it.id);
     let specifications =
         cells.iter().filter(|it| it.method == "spec" && figures.contains_key(it.id)).count();
     if specifications > 0 {
@@ -170,7 +182,7 @@ fn table(
             amount(*simulated, cell.unit),
         );
     }
-    let missing: Vec<&&Published<'_>> =
+    let missing: Vec<&&PublishedFigure<'_>> =
         cells.iter().filter(|it| !figures.contains_key(it.id)).collect();
     if !missing.is_empty() {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -183,12 +195,12 @@ fn table(
 }
 
 /// A pass of phybs is printed as time, requests per second and rate, which are one measurement.
-fn is_repeated(cell: &Published<'_>) -> bool {
+fn is_repeated(cell: &PublishedFigure<'_>) -> bool {
     cell.method == "phybs" && cell.op == "=" && matches!(cell.metric, "tps" | "kBps")
 }
 
 /// The published value as a reader says it.
-fn stated(cell: &Published<'_>) -> Result<String, String> {
+fn stated(cell: &PublishedFigure<'_>) -> Result<String, String> {
     let value = |text: &str| {
         text.parse().map_err(|_| format!("{PUBLISHED}: {} has no number: {text}", cell.id))
     };
