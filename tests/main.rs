@@ -35,6 +35,8 @@ mod run_directory;
 mod run_file;
 mod run_fio;
 mod schema;
+/// docs/seeds.md: commands and what they print.
+mod seeds_page;
 /// `serve`: pages, forged requests, runs that browsers start, limits.
 #[cfg(feature = "web")]
 mod serve;

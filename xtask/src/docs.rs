@@ -2,6 +2,7 @@
 //! `<!-- begin generated: NAME -->` and its end.
 
 use crate::format;
+use crate::seeds;
 use crate::workspace;
 use crate::writing_calls;
 use drivescope_model::schema;
@@ -10,6 +11,8 @@ use drivescope_model::schema;
 pub const FORMAT_PAGE: &str = "docs/format.md";
 /// The page with the places that may write.
 const SAFETY_PAGE: &str = "docs/safety.md";
+/// The page of the articles, with their figures beside those of the models.
+const SEEDS_PAGE: &str = "docs/seeds.md";
 
 /// Writes every generated document that is out of date.
 pub fn write() -> Result<(), String> {
@@ -69,12 +72,17 @@ fn documents() -> Result<Vec<(&'static str, String)>, String> {
     }
     let safety_page = workspace::read(SAFETY_PAGE)?;
     let safety_page = with_part(&safety_page, "writing calls", &writing_calls::table()?)?;
+    let mut seeds_page = workspace::read(SEEDS_PAGE)?;
+    for (name, part) in seeds::parts()? {
+        seeds_page = with_part(&seeds_page, &name, &part)?;
+    }
     Ok(vec![
         ("docs/findings.md", drivescope_report::markdown::findings_markdown()),
         ("docs/verdicts.md", drivescope_report::markdown::verdicts_markdown()),
         ("docs/run.schema.json", schema::run_schema_text()),
         (FORMAT_PAGE, format_page),
         (SAFETY_PAGE, safety_page),
+        (SEEDS_PAGE, seeds_page),
     ])
 }
 

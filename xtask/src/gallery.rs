@@ -1,6 +1,7 @@
 //! The gallery: pictures of simulated drives for docs/gallery.md; and the figures that classes of drives are known by.
 //! The same models always give the same files.
 
+use crate::programs;
 use crate::workspace;
 use drivescope_model::Run;
 use drivescope_model::units::Price;
@@ -164,7 +165,7 @@ const PICTURES: [(&str, &str, &str); 16] = [
 /// Writes the figures of each model in suite `quick`, which define the classes of drives. The integration
 /// test `healthy_models` sees when they are out of date.
 pub fn write_known_drives() -> Result<(), String> {
-    workspace::write(KNOWN_DRIVES, &known_drives(&binary()?)?)
+    workspace::write(KNOWN_DRIVES, &known_drives(&programs::drivescope()?)?)
 }
 
 /// Writes the page and its pictures.
@@ -193,7 +194,7 @@ pub fn check() -> Result<(), String> {
 }
 
 fn files() -> Result<Vec<(String, String)>, String> {
-    let binary = binary()?;
+    let binary = programs::drivescope()?;
     let (mut files, mut runs) = (Vec::new(), BTreeMap::new());
     for GalleryRun { name, target, options, example_usd } in &RUNS {
         let mut run = measure(&binary, target, options)?;
@@ -274,18 +275,6 @@ fn measure(binary: &PathBuf, target: &str, options: &[&str]) -> Result<Run, Stri
     let output = command.output().map_err(|e| format!("cannot start drivescope: {e}"))?;
     serde_json::from_slice(&output.stdout)
         .map_err(|e| format!("{target}: {e}: {}", String::from_utf8_lossy(&output.stderr)))
-}
-
-/// The binary of a debug build, made now.
-fn binary() -> Result<PathBuf, String> {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["build", "--quiet", "-p", "drivescope"]).current_dir(workspace::root());
-    let status = command.status().map_err(|e| format!("cannot start cargo: {e}"))?;
-    if !status.success() {
-        return Err("drivescope does not build".to_string());
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    Ok(target.unwrap_or_else(|| workspace::root().join("target")).join("debug/drivescope"))
 }
 
 #[cfg(test)]

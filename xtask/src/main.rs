@@ -14,6 +14,7 @@ mod programs;
 mod record_traces;
 mod release;
 mod sbom;
+mod seeds;
 mod soak;
 mod source;
 mod suite_times;
@@ -30,10 +31,11 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask NAME
   docs             write the generated documents: docs/findings.md, docs/verdicts.md, docs/run.schema.json
-                   and the generated tables of docs/format.md and docs/safety.md
+                   and the generated tables of docs/format.md, docs/safety.md and docs/seeds.md
   docs --check     fail if one of them is out of date
   gallery          write docs/gallery.md and its pictures, from simulated drives
   gallery --check  fail if one of them is out of date
+  seeds            compute the published figures on the models, for the tables of docs/seeds.md
   classes          write the figures that classes of drives are known by: those of the models
   edges            fail if a crate uses another one that it must not use
   figures [FOLDER] print lines, circles and doubled names of this tree or another one
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(),
         ["gallery"] => gallery::write(),
         ["gallery", "--check"] => gallery::check(),
+        ["seeds"] => seeds::measure().and_then(|()| docs::write()),
         ["classes"] => gallery::write_known_drives(),
         ["edges"] => edges::check(),
         ["figures"] => house_rules::print_figures("."),

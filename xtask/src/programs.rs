@@ -1,5 +1,7 @@
 //! Other programs, run to their end, which must be a good one.
 
+use crate::workspace;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The output of a program, without blanks around it. Errors name the program.
@@ -27,4 +29,16 @@ pub fn finished(mut command: Command) -> Result<String, String> {
     } else {
         Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr).trim()))
     }
+}
+
+/// drivescope itself in a debug build, made now.
+pub fn drivescope() -> Result<PathBuf, String> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "-p", "drivescope"]).current_dir(workspace::root());
+    let status = command.status().map_err(|e| format!("cannot start cargo: {e}"))?;
+    if !status.success() {
+        return Err("drivescope does not build".to_string());
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    Ok(target.unwrap_or_else(|| workspace::root().join("target")).join("debug/drivescope"))
 }

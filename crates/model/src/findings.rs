@@ -130,7 +130,7 @@ findings! {
         cause "The file system has no direct I/O. drivescope evicts cached pages and checks that they are gone."
         remedy "Use a file system with direct I/O (ext4, xfs, btrfs), or the block device."
     SmallWorkingSet = "F012" "small-working-set" Warning means "a cache can hold this little data; use a larger --size"
-        rule "a test works on less data than a cache below it holds (256 MiB for a drive whose cache is unknown; memory for a cached path); the smaller spans of latency count on rotating drives only"
+        rule "a test works on less data than a cache below it holds (256 MiB for a drive whose cache is unknown; memory for a cached path); the smaller spans of latency count on rotating drives only, surface where its samples overlap"
         cause "The cache can hold everything that the test touches, and answer instead of the medium."
         remedy "Use a larger --size: at least four times the cache."
     FewRounds = "F013" "few-rounds" Warning means "too few rounds to know the spread; use --rounds 3 or more"

@@ -8,7 +8,7 @@ mod working_set;
 pub(crate) use ceiling::of_figures;
 pub use limiter::limiter;
 pub use target_findings::{of_error, of_target};
-pub use working_set::short_stroke;
+pub use working_set::{DRIVE_CACHE_BYTES, short_stroke};
 
 use crate::io::recorder::STALL_NS;
 use crate::judging::cpu_contention;

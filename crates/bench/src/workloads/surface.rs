@@ -206,8 +206,10 @@ impl Workload for SurfaceWorkload {
         unreadable.report(record, part_start(session));
         result?;
         let visited = places(&options, size, session.plan.seed, 1);
-        slow_spots::find_by_rate(session, record, &even, &visited, order)?;
-        slow_spots::find_by_access_time(session, record, &accessed, size)?;
+        if !slow_spots::is_cached(record, &visited, size) {
+            slow_spots::find_by_rate(session, record, &even, &visited, order)?;
+            slow_spots::find_by_access_time(session, record, &accessed, size)?;
+        }
         unreadable.outcome()
     }
 }

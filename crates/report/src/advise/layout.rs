@@ -269,7 +269,7 @@ fn what_it_buys(drive: &DriveFigures, own: &[&PlacedPartition]) -> Vec<String> {
     let Some(((placement, within), all)) = fastest.zip(whole.access_ms) else { return Vec::new() };
     if within > 0.97 * all {
         return vec![format!(
-            "{}: one partition over the whole drive is as good: parts of this size move the arm nearly as far",
+            "{}: one partition over the whole drive is as good: accesses within parts of this size take nearly as long",
             drive.name
         )];
     }

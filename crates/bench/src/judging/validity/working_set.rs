@@ -9,7 +9,7 @@ use drivescope_model::number::rounded;
 use drivescope_model::units::Bytes;
 
 /// Assumed in a drive that reports no cache: hard disks and SATA SSDs have up to this.
-const DRIVE_CACHE_BYTES: u64 = 256 << 20;
+pub const DRIVE_CACHE_BYTES: u64 = 256 << 20;
 /// Random requests within a smaller part of a rotating drive say nothing of its seeks.
 const SHORT_STROKE_SHARE: f64 = 0.10;
 

@@ -12,6 +12,7 @@ use crate::io::draw::Draw;
 use crate::io::offsets::derive_seed;
 use crate::io::queue::QueueSpec;
 use crate::judging::test_record::TestRecord;
+use crate::judging::validity;
 use crate::loops::control::Control;
 use crate::loops::scan::{Scan, ScanRegion, TimedRegion};
 use crate::session::Session;
@@ -99,6 +100,21 @@ fn confirmed(
     let (first, last) = (slow.first()?.0, slow.last()?.0);
     let here = median_of(slow.iter().map(|(_, rate)| *rate))?;
     (slow.len() >= STRETCH_MIN).then_some((first, last, here, elsewhere))
+}
+
+/// Whether a drive's cache holds the part of `size` bytes and samples together are larger, which a finding then says:
+/// what two samples share comes from the cache, so neither rates nor accesses after them show slow places.
+pub(super) fn is_cached(record: &mut TestRecord, places: &[ScanRegion], size: u64) -> bool {
+    let read: u64 = places.iter().map(|place| place.len).sum();
+    let cached = size < validity::DRIVE_CACHE_BYTES && read > size;
+    if cached {
+        let (count, read, size) = (places.len(), Bytes(read), Bytes(size));
+        let evidence = format!("{count} samples of {read} together, in {size}, overlap");
+        let times = read.0 as f64 / size.0 as f64;
+        let finding = Finding::new(FindingId::SmallWorkingSet, evidence).weighing(times);
+        record.notice(finding.about("surface"));
+    }
+    cached
 }
 
 /// Looks for places whose rate is low, and again at those.

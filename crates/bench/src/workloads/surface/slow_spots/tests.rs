@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::runner::Runner;
+use crate::suites;
 use crate::testing::{done, finding, run_at, run_target, suite_of, whole_plan, with_session};
 use drivescope_model::document::TestResult;
 use drivescope_model::options::{Suite, TestKind};
@@ -182,4 +183,14 @@ fn healthy_drives_have_no_slow_places() {
             assert_eq!(evidence(&result, ""), None, "{model}");
         }
     }
+}
+
+/// GNOME Disks reads 100 samples of 10 MiB also of 256 MB: all but the first are mostly in the drive's cache.
+#[test]
+fn overlapping_samples_show_a_cache_and_no_slow_place() {
+    let suite = suites::find("gnome-disks-first-256mb", None).unwrap();
+    let result = done(run_at(&run_target("sim:usb-16tb"), suite, 1, false));
+    let overlap = finding(&result, FindingId::SmallWorkingSet).expect("the samples overlap");
+    assert_eq!(overlap.metrics, ["surface"]);
+    assert_eq!(finding(&result, FindingId::SlowRegion), None);
 }
