@@ -26,6 +26,8 @@ mod list;
 mod live;
 /// `run --metrics`: the file for a collector.
 mod monitoring;
+/// Pages of the documents: commands, and what they print.
+mod pages;
 /// Tests that need root: loop and memory devices, file systems, failing devices.
 mod privileged;
 mod report;
@@ -35,8 +37,6 @@ mod run_directory;
 mod run_file;
 mod run_fio;
 mod schema;
-/// docs/seeds.md: commands and what they print.
-mod seeds_page;
 /// `serve`: pages, forged requests, runs that browsers start, limits.
 #[cfg(feature = "web")]
 mod serve;

@@ -61,35 +61,6 @@ fn metrics_are_written_aside_and_replaced_whole() {
     assert!(left.iter().all(|name| !name.ends_with(".part")), "{left:?}");
 }
 
-/// The examples of docs/ci.md, as written: each command prints what follows it; `…` stands for the text before.
-#[test]
-fn guide_shows_what_is_printed() {
-    let scratch = Scratch::new();
-    let program = Path::new(env!("CARGO_BIN_EXE_drivescope")).parent().expect("it is in a folder");
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
-    let blocks = include_str!("../docs/ci.md").split("```text\n").skip(1);
-    let (mut commands, mut code) = (0, None);
-    for block in blocks.filter_map(|block| block.split("```").next()) {
-        for example in block.split("$ ").skip(1) {
-            let (command, shown) = example.split_once('\n').expect("its end");
-            if command == "echo $?" {
-                assert_eq!(code.map(|code: i32| format!("{code}\n")).as_deref(), Some(shown));
-                continue;
-            }
-            let call = Call::new("sh").arguments(&["-c", command]).in_folder(&scratch.path(""));
-            let ended = call.with_home(&scratch.path("home")).env("PATH", &path).end();
-            let printed = &ended.stdout;
-            match shown.strip_prefix("…\n") {
-                Some(end) => assert!(printed.ends_with(end), "{end}\nis not the end of {ended}"),
-                None => assert_eq!(printed, shown, "{ended}"),
-            }
-            code = ended.exit_code();
-            commands += 1;
-        }
-    }
-    assert!(commands > 4, "{commands}");
-}
-
 #[test]
 fn unusable_file_is_refused_before_anything_is_measured() {
     let scratch = Scratch::new();

@@ -219,19 +219,3 @@ fn show_prints_every_model_with_its_link() {
         assert!(shown.stdout.contains(part), "{model}");
     }
 }
-
-/// What the documents show is what the program prints: a virtual drive with a seed gives the same everywhere.
-#[test]
-fn documents_show_what_is_printed() {
-    for (name, text) in [
-        ("README.md", include_str!("../README.md")),
-        ("docs/running.md", include_str!("../docs/running.md")),
-    ] {
-        let (_, example) = text.split_once("$ drivescope ").expect("an example");
-        let (call, shown) = example.split_once('\n').expect("its output");
-        let shown = shown.split_once("```").expect("its end").0;
-        let arguments: Vec<&str> = call.split(' ').collect();
-        let printed = Scratch::new().drivescope(&arguments).code(0).stdout;
-        assert!(printed == shown, "{name} should show:\n$ drivescope {call}\n{printed}");
-    }
-}
