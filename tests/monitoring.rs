@@ -3,7 +3,6 @@
 use crate::support::scratch::names;
 use crate::support::{Call, ONE_CELL, Scratch, must_have};
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
 const SERIES: &str = "drivescope_requests_per_second{drive=\"WDC WD40EFRX-68N32N0\",serial=\"SIM-WD40EFRX\",\
