@@ -159,11 +159,15 @@ fn leads_somewhere(from: &str, target: &str, pages: &BTreeMap<String, String>) -
     let path = if file.is_empty() {
         from.to_string()
     } else {
-        let joined = if folder.is_empty() { file.into() } else { format!("{folder}/{file}") };
-        match joined.split_once("/../") {
-            Some((_, rest)) => rest.to_string(),
-            None => joined,
+        let mut names: Vec<&str> = folder.split('/').filter(|name| !name.is_empty()).collect();
+        for name in file.split('/') {
+            if name == ".." {
+                names.pop();
+            } else {
+                names.push(name);
+            }
         }
+        names.join("/")
     };
     let has_anchor = |page: &String| page.lines().filter_map(slug).any(|slug| slug == anchor);
     workspace::root().join(&path).exists()
@@ -202,6 +206,7 @@ fn the_checks_see_what_they_look_for() {
     let one = BTreeMap::from([("docs/a.md".to_string(), "# A b\n".to_string())]);
     assert!(leads_somewhere("README.md", "Cargo.toml", &one));
     assert!(leads_somewhere("docs/b.md", "../Cargo.toml", &one));
+    assert!(leads_somewhere("docs/guides/b.md", "../format.md", &one));
     assert!(!leads_somewhere("docs/b.md", "nothing.md", &one));
     assert!(is_breakable("// x in y") && !is_breakable("fn x(y in 0..9u8) {"));
     assert!(!is_breakable("let x = \"y\";") && !is_breakable("  | a |"));
