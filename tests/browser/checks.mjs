@@ -93,7 +93,10 @@ export class Checks {
     this.expect(small === 0, `${name}: ${small} buttons are lower than 44 px on a phone`);
     await page.setViewportSize(SIZES[1]);
     await this.legible(`${name} on a desk`, page);
-    await page.emulateMedia({ media: 'print' });
+    // A page read in dark colours is printed in light ones.
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    const ink = await page.evaluate(() => getComputedStyle(document.body).color);
+    this.expect(ink.match(/\d+/g).every((part) => part < 90), `${name} on paper: its text is ${ink}`);
     await page.setViewportSize(PAPER);
     await this.legible(`${name} on paper`, page);
     await this.fits(`${name} on paper`, page, PAPER.width);

@@ -136,7 +136,7 @@ mod tests {
         for part in parts(&tree().unwrap()).unwrap() {
             assert!(is_allowed(&part.license, &allowed), "{}: {}", part.name, part.license);
             assert!(!banned.contains(&part.name), "{} is banned", part.name);
-            // crates.io has removed it once for malicious code; later versions are no reason to trust it.
+            // RUSTSEC-2026-0260: this version had malicious code, and crates.io has removed it.
             assert_ne!((part.name.as_str(), part.version.as_str()), ("arrayref", "0.3.10"));
         }
         assert!(!is_allowed("GPL-3.0-only", &allowed) && !is_allowed("MIT AND GPL-2.0", &allowed));

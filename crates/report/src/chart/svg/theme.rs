@@ -68,7 +68,10 @@ pub fn style_sheet(theme: Theme) -> String {
         Theme::Light => format!("{SHAPES}{light}"),
         Theme::Dark => format!("{SHAPES}{}", colours(true)),
         Theme::System => {
-            format!("{SHAPES}{light}@media(prefers-color-scheme:dark){{{}}}", colours(true))
+            format!(
+                "{SHAPES}{light}@media screen and (prefers-color-scheme:dark){{{}}}",
+                colours(true)
+            )
         }
         Theme::Page | Theme::FoldedPage => String::new(),
     }
@@ -92,7 +95,10 @@ pub fn page_colours() -> String {
         )
     };
     let (light, dark) = (page(false), page(true));
-    format!("{}{light}@media(prefers-color-scheme:dark){{{dark}}}", style_sheet(Theme::System))
+    format!(
+        "{}{light}@media screen and (prefers-color-scheme:dark){{{dark}}}",
+        style_sheet(Theme::System)
+    )
 }
 
 pub fn class(ink: Ink) -> &'static str {
