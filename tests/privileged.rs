@@ -31,6 +31,7 @@ mod signatures;
 mod sim_mount;
 mod stamps;
 mod steady;
+mod together;
 mod typed;
 mod volume;
 

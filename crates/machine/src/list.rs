@@ -2,7 +2,7 @@
 
 mod content_type;
 mod kind;
-mod link;
+pub(crate) mod link;
 mod mounted_on;
 mod partitions;
 mod settings;

@@ -9,6 +9,7 @@ use crate::options::{DatabaseKind, TestKind};
 use crate::plan::{Engine, Plan};
 use crate::resume::ResumePoint;
 use crate::target::TargetInfo;
+use crate::together::Together;
 use crate::units::Price;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -441,6 +442,9 @@ pub struct Run {
     /// What an earlier run in the store found of this drive's capacity, if this one does not test it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_capacity: Option<EarlierCapacity>,
+    /// What was measured at the same time (`--together`), and what the drives share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
     /// The machine.
     pub host: Host,
     /// What the program itself costs on this machine. Not of a simulated drive, whose time is computed.

@@ -76,6 +76,7 @@ impl ImportedRun<'_> {
             price: None,
             health_after: None,
             earlier_capacity: None,
+            together: None,
             simulated: false,
             target: target(self.path),
             drive: None,
