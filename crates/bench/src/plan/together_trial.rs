@@ -43,7 +43,8 @@ pub fn measure(
     })?;
     let (together, is_busy) = while_busy(|| {
         std::thread::scope(|scope| {
-            let read = |device| scope.spawn(|| rate_of(device, part(device, 1), TOGETHER, stop));
+            let read =
+                |device| scope.spawn(move || rate_of(device, part(device, 1), TOGETHER, stop));
             let readers: Vec<_> = devices.iter().map(read).collect();
             readers.into_iter().map(|it| it.join().expect("a reader does not panic")).collect()
         })
