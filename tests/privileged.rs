@@ -19,6 +19,7 @@ mod list;
 mod memory;
 mod originals;
 mod other_ways;
+mod pages;
 mod power_cut;
 mod raw;
 mod record;

@@ -4,6 +4,7 @@ mod content_type;
 mod kind;
 pub(crate) mod link;
 mod mounted_on;
+mod nvme_report;
 mod partitions;
 mod settings;
 pub mod signatures;
