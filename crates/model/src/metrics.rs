@@ -176,7 +176,23 @@ pub const QUANTITIES: &[Quantity] = &[
     less("overwritten_bytes", "bytes", "sectors that hold what was written to another address"),
     less("lost_bytes", "bytes", "sectors that hold anything else"),
     less("unreadable_bytes", "bytes", "sectors that the drive could not read"),
-    more("silent_bytes", "bytes", "first byte after which nothing could be read back because requests failed"),
+    more("silent_bytes", "bytes", "first byte after which nothing could be read because requests failed"),
+    less("stretches", "1", "stretches of the drive that could not be read, or that read slowly"),
+    less("slow_bytes", "bytes", "bytes of the stretches that read slowly"),
+    less(
+        "failing_region_pct",
+        "%",
+        "smallest share of the drive that, if it could not be read, would have been seen with 98 % confidence; in one \
+         piece or in many",
+    ),
+    less(
+        "slow_region_pct",
+        "%",
+        "smallest share of the drive, in one piece, that would have been seen with 98 % confidence if it read at less \
+         than three quarters of the rate around it",
+    ),
+    more("failing_seen_pct", "%", "confidence that unreadable 0.1 % of the drive would have been seen"),
+    more("slow_seen_pct", "%", "confidence that a slow piece of 0.1 % of the drive would have been seen"),
     more("statements_s", "1/s", "statements per second, all threads together"),
     more("commits_s", "1/s", "durable transactions per second, all clients together"),
     less("server_us", "us", "time that the server itself counted for a statement, mean"),
@@ -241,7 +257,7 @@ pub const QUANTITIES: &[Quantity] = &[
     less("unit_bytes", "bytes", "smallest writes that an SSD does not have to complete by reading"),
     less("cost_us", "us", "what a flush adds to a write"),
     more("recovered_bytes", "bytes", "bytes that a fast cache takes again after a short rest"),
-    more("places", "1", "far places of which the drive still holds each"),
+    more("places", "1", "of `geometry`, far places of which the drive still holds each; of `surface`, places read"),
     more("gain_ratio", "1", "random reads per second with many requests in flight over those one at a time"),
     less("depth", "1", "requests in flight that reach 90 % of the highest rate"),
     less("write_ms", "ms", "median time of a small write"),
