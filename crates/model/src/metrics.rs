@@ -140,7 +140,7 @@ pub const QUANTITIES: &[Quantity] = &[
     less("reported_bytes", "bytes", "physical sector, as reported by the drive"),
     less("shift_bytes", "bytes", "offset of the first physical sector from the first byte"),
     less("penalty_ratio", "1", "time of a misaligned write divided by that of an aligned one"),
-    less("start_bytes", "bytes", "first byte of a partition, of a zone, or of what a resumed run wrote"),
+    less("start_bytes", "bytes", "first byte of a partition, of a zone, of what a resumed run wrote, or of what a full `surface` read"),
     less("misaligned_bytes", "bytes", "distance from the last boundary of physical sectors"),
     less("pass_ms", "ms", "wall time of one phybs pass"),
     more("tps", "1/s", "requests per second of one phybs pass"),

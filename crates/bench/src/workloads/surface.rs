@@ -441,6 +441,14 @@ fn part_start(session: &Session<'_>) -> u64 {
     session.part_start_bytes(session.device())
 }
 
+/// Of a part, nothing follows for the rest of the drive.
+fn notice_part(record: &mut TestRecord, part: u64, whole: u64) {
+    if part < whole {
+        let (part, whole) = (Bytes(part), Bytes(whole));
+        record.remark(format!("examines only {part} of {whole}"));
+    }
+}
+
 /// Places of the examined part as places of the whole target.
 fn on_target(mut places: Vec<ScanRegion>, start: u64) -> Vec<ScanRegion> {
     for place in &mut places {

@@ -249,7 +249,8 @@ impl Unfinished {
                 "a {test} of {path} was interrupted after {written} written (run {id})"
             );
         }
-        format!("a {test} of {path} was interrupted at {percent:.0} % (run {id})")
+        let full = if self.point.phase == ResumePhase::Surface { "full " } else { "" };
+        format!("a {full}{test} of {path} was interrupted at {percent:.0} % (run {id})")
     }
 
     /// Says that the run resumes, and which requested tests before that place are skipped.

@@ -6,7 +6,7 @@ mod whole_read;
 
 use super::one_pass::{self, OnePass};
 use super::rates::{self, StepPace};
-use super::{RequestShape, go_on_unless, on_target, part_start, within_part};
+use super::{RequestShape, go_on_unless, notice_part, on_target, part_start, within_part};
 use crate::error::BenchError;
 use crate::io::device::WorkerOutcome;
 use crate::io::queue::QueueSpec;
@@ -67,6 +67,7 @@ impl FullRead<'_> {
         let Self { session, size, piece, .. } = *self;
         let options = &session.plan.suite.surface;
         let from = options.from.0.min(size) / piece * piece;
+        notice_part(record, size, session.device().size_bytes() / self.unit * self.unit);
         let before = self.before(from);
         if before.from > 0 {
             record.remark(format!("nothing before byte {from} was read"));

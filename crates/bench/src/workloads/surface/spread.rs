@@ -5,7 +5,7 @@
 use super::one_pass::{self, OnePass};
 use super::rates::{self, StepPace};
 use super::unreadable::Unreadable;
-use super::{PAGE, RequestShape, SAMPLES_MIN, part_start, scan, trial_s};
+use super::{PAGE, RequestShape, SAMPLES_MIN, notice_part, part_start, scan, trial_s};
 use crate::error::BenchError;
 use crate::io::draw::Draw;
 use crate::io::offsets::derive_seed;
@@ -45,8 +45,12 @@ pub(super) fn run(session: &Session<'_>, record: &mut TestRecord) -> Result<(), 
     let profile = rates::medians(&rounds, pace);
     rates::report(record, "read", &rounds, &profile, pace, size);
     let whole = session.device().size_bytes();
-    Coverage { parts, visited: rounds[0].len() as u64, sample: options.sample.0, size, whole }
-        .report(record);
+    notice_part(record, size, whole);
+    let [timed] = &rounds;
+    let read: u64 = timed.iter().filter(|timed| timed.ns.is_some()).map(|timed| timed.len).sum();
+    record.metric("read.share_pct", vec![read as f64 * 100.0 / whole.max(1) as f64]);
+    let visited = timed.len() as u64;
+    Coverage { parts, visited, sample: options.sample.0, size, whole }.report(record);
     unreadable.report(record, part_start(session));
     unreadable.report_count(record);
     scanned.end?;
@@ -96,16 +100,20 @@ struct Coverage {
 }
 
 impl Coverage {
+    /// Shares are of the drive, for regions within the examined part.
     fn report(self, record: &mut TestRecord) {
-        let percent = |share: f64| vec![share * 100.0];
+        let part = self.size as f64 / self.whole.max(1) as f64;
+        let region = (REGION / part).min(1.0);
+        let failing = share_seen(CONFIDENCE, self.visited) * part;
         record.metric("spread.places", vec![self.visited as f64]);
-        let read = (self.visited * self.sample).min(self.size);
-        record.metric("read.share_pct", percent(read as f64 / self.whole.max(1) as f64));
-        let failing = share_seen(CONFIDENCE, self.visited);
-        record.metric("spread.failing_region_pct", percent(failing));
-        record.metric("spread.slow_region_pct", percent(self.slow_region()));
-        record.metric("spread.failing_seen_pct", percent(chance_seen(REGION, self.visited)));
-        record.metric("spread.slow_seen_pct", percent(self.slow_seen(REGION)));
+        for (quantity, share) in [
+            ("failing_region_pct", failing),
+            ("slow_region_pct", self.slow_region() * part),
+            ("failing_seen_pct", chance_seen(region, self.visited)),
+            ("slow_seen_pct", self.slow_seen(region)),
+        ] {
+            record.metric(&format!("spread.{quantity}"), vec![share * 100.0]);
+        }
     }
 
     /// Least chance that a slow region in one piece is seen: two places that lie in it are neighbours, and a stretch of
