@@ -16,8 +16,9 @@ const FULL: &[&str] =
 
 fn positions(run: &Value) -> Vec<u64> {
     let series = array(&test_of(run, "surface")["series"]);
-    let curve = series.iter().find(|series| series["key"] == "surface.read.mb_s").unwrap();
-    array(&curve["x"]).iter().map(|x| x.as_f64().unwrap() as u64).collect()
+    let curve = series.iter().find(|series| series["key"] == "surface.read.mb_s");
+    let curve = curve.expect("the curve is kept");
+    array(&curve["x"]).iter().map(|x| x.as_f64().expect("a number") as u64).collect()
 }
 
 #[test]

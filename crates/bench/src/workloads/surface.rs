@@ -179,81 +179,88 @@ impl Workload for SurfaceWorkload {
     }
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
-        let suite = &session.plan.suite;
-        check_units(&suite.surface, u64::from(session.device().align_bytes()))?;
-        match suite.surface.preset {
-            SurfacePreset::Full => return full::run(session, record),
-            SurfacePreset::Spread => return spread::run(session, record),
-            SurfacePreset::Sampled | SurfacePreset::GnomeDisks | SurfacePreset::Zcav => {}
-        }
-        let size = session.span_bytes(session.device());
-        let options = within_time(session, size)?;
-        let budget = search_budget(&options);
-        let (mut rates, mut written): (Vec<Vec<TimedRegion>>, Vec<Vec<TimedRegion>>) =
-            (Vec::new(), Vec::new());
-        let mut onsets_ms = Vec::new();
-        let (mut accesses, mut accessed) = (AccessScatter::default(), Vec::new());
-        let order = RequestShape::of(&options);
-        let (mut unreadable, mut result) = (Unreadable::default(), Ok(()));
-        for round in 1..=suite.rounds {
-            if !session.has_time_for(round, record) {
-                break;
-            }
-            session.pause(suite.pause)?;
-            let places = places(&options, size, session.plan.seed, round);
-            let control = Control::default();
-            let scanned = scan(session, record, "read", places, (order, round), control)?;
-            unreadable.add(&scanned);
-            rates.push(scanned.timed);
-            result = result.and(scanned.end);
-            if result.is_ok() && session.writes() >= WriteLevel::SameBytes {
-                let pass = writes::pass(session, record, size, round)?;
-                written.push(pass.timed);
-                onsets_ms.push(pass.onset_ms);
-                result = result.and(pass.end);
-            }
-            if result.is_ok() && options.accesses > 0 {
-                let places = access_places(&options, size, session.plan.seed, round);
-                let single = RequestShape { chunk: options.access_block.0 as u32, depth: 1 };
-                let control = Control::default();
-                let scanned = scan(session, record, "access", places, (single, round), control)?;
-                unreadable.add(&scanned);
-                accesses.add(&scanned.timed, size);
-                accessed.extend(scanned.timed);
-                result = result.and(scanned.end);
-            }
-            if result.is_err() {
-                break;
+        let options = &session.plan.suite.surface;
+        check_units(options, u64::from(session.device().align_bytes()))?;
+        match options.preset {
+            SurfacePreset::Full => full::run(session, record),
+            SurfacePreset::Spread => spread::run(session, record),
+            SurfacePreset::Sampled | SurfacePreset::GnomeDisks | SurfacePreset::Zcav => {
+                run_rounds(session, record)
             }
         }
-        if suite.rounds > 1 && result.is_err() {
-            record.notice_few_rounds_of("read");
-        }
-        let pace = StepPace::of(&rates);
-        let even = rates::medians(&rates, pace);
-        let mut profile = even.clone();
-        if result.is_ok() {
-            result = zone_search::refine(session, &options, (&mut profile, pace), size, budget);
-        }
-        rates::report(record, "read", &rates, &profile, pace, size);
-        zone_search::report(session, record, &options, &profile, size);
-        let pace = StepPace::of(&written);
-        rates::report(record, "write", &written, &rates::medians(&written, pace), pace, size);
-        if let Some(onsets_ms) = onsets_ms.into_iter().collect::<Option<Vec<f64>>>()
-            && !onsets_ms.is_empty()
-        {
-            record.metric("write.onset_ms", onsets_ms);
-        }
-        accesses.report(record);
-        unreadable.report(record, part_start(session));
-        result?;
-        let visited = places(&options, size, session.plan.seed, 1);
-        if !slow_spots::is_cached(record, &visited, size) {
-            slow_spots::find_by_rate(session, record, &even, &visited, order)?;
-            slow_spots::find_by_access_time(session, record, &accessed, size)?;
-        }
-        unreadable.outcome()
     }
+}
+
+/// Reads the same places in each round, and writes them if it may.
+fn run_rounds(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+    let suite = &session.plan.suite;
+    let size = session.span_bytes(session.device());
+    let options = within_time(session, size)?;
+    let budget = search_budget(&options);
+    let (mut rates, mut written): (Vec<Vec<TimedRegion>>, Vec<Vec<TimedRegion>>) =
+        (Vec::new(), Vec::new());
+    let mut onsets_ms = Vec::new();
+    let (mut accesses, mut accessed) = (AccessScatter::default(), Vec::new());
+    let order = RequestShape::of(&options);
+    let (mut unreadable, mut result) = (Unreadable::default(), Ok(()));
+    for round in 1..=suite.rounds {
+        if !session.has_time_for(round, record) {
+            break;
+        }
+        session.pause(suite.pause)?;
+        let places = places(&options, size, session.plan.seed, round);
+        let control = Control::default();
+        let scanned = scan(session, record, "read", places, (order, round), control)?;
+        unreadable.add(&scanned);
+        rates.push(scanned.timed);
+        result = result.and(scanned.end);
+        if result.is_ok() && session.writes() >= WriteLevel::SameBytes {
+            let pass = writes::pass(session, record, size, round)?;
+            written.push(pass.timed);
+            onsets_ms.push(pass.onset_ms);
+            result = result.and(pass.end);
+        }
+        if result.is_ok() && options.accesses > 0 {
+            let places = access_places(&options, size, session.plan.seed, round);
+            let single = RequestShape { chunk: options.access_block.0 as u32, depth: 1 };
+            let control = Control::default();
+            let scanned = scan(session, record, "access", places, (single, round), control)?;
+            unreadable.add(&scanned);
+            accesses.add(&scanned.timed, size);
+            accessed.extend(scanned.timed);
+            result = result.and(scanned.end);
+        }
+        if result.is_err() {
+            break;
+        }
+    }
+    if suite.rounds > 1 && result.is_err() {
+        record.notice_few_rounds_of("read");
+    }
+    let pace = StepPace::of(&rates);
+    let even = rates::medians(&rates, pace);
+    let mut profile = even.clone();
+    if result.is_ok() {
+        result = zone_search::refine(session, &options, (&mut profile, pace), size, budget);
+    }
+    rates::report(record, "read", &rates, &profile, pace, size);
+    zone_search::report(session, record, &options, &profile, size);
+    let pace = StepPace::of(&written);
+    rates::report(record, "write", &written, &rates::medians(&written, pace), pace, size);
+    if let Some(onsets_ms) = onsets_ms.into_iter().collect::<Option<Vec<f64>>>()
+        && !onsets_ms.is_empty()
+    {
+        record.metric("write.onset_ms", onsets_ms);
+    }
+    accesses.report(record);
+    unreadable.report(record, part_start(session));
+    result?;
+    let visited = places(&options, size, session.plan.seed, 1);
+    if !slow_spots::is_cached(record, &visited, size) {
+        slow_spots::find_by_rate(session, record, &even, &visited, order)?;
+        slow_spots::find_by_access_time(session, record, &accessed, size)?;
+    }
+    unreadable.outcome()
 }
 
 /// Whether everything is read once, or places at random: rounds would say nothing more.

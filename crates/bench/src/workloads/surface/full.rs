@@ -121,7 +121,6 @@ impl FullRead<'_> {
     }
 
     /// Reads from `from` on; how that ended, and the requests that failed.
-    #[expect(clippy::type_complexity, reason = "each part is used once")]
     fn read(
         &self,
         record: &mut TestRecord,
@@ -185,7 +184,7 @@ impl FullRead<'_> {
         found: Vec<BadStretch>,
     ) -> ReadSoFar {
         let at = before.at + timed.iter().map(|timed| timed.len).sum::<u64>();
-        let found = found.into_iter().map(|bad| bad.from_byte(self.start));
+        let found = found.into_iter().map(|bad| bad.counted_from(self.start));
         ReadSoFar {
             timed: [before.timed.clone(), within_part(timed, self.start)].concat(),
             bad: before.bad.iter().cloned().chain(found).collect(),

@@ -20,7 +20,7 @@ pub(super) type FailedRequests = (u64, Option<IoFailure>);
 
 impl BadStretch {
     /// Its place counted from this byte on.
-    pub fn from_byte(self, start: u64) -> Self {
+    pub fn counted_from(self, start: u64) -> Self {
         let bytes = self.bytes.start - start..self.bytes.end - start;
         Self { bytes, ..self }
     }

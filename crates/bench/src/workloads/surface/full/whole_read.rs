@@ -15,7 +15,8 @@ use std::io;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// Failed reads of the close look, all stretches together: at five seconds each, nearly six hours.
+/// Failed reads of the close look, all stretches together: at five seconds each, nearly six hours. Those of the stream,
+/// up to four for a stretch, come on top.
 const FAILURES_MAX: u32 = 4096;
 const GAP: u64 = 64 << 10;
 /// Stands for the time of a piece with unreadable bytes.
