@@ -1,7 +1,8 @@
 //! What places drawn at random would have shown of a drive: how large a failing or slow region is seen, and with which
 //! chance.
 //!
-//! The drive is cut into equal parts, and one place is drawn uniformly in each part, or in each part of a random subset.
+//! The drive is cut into equal parts, and one place is drawn uniformly in each part, or in each part of a random
+//! subset.
 //! If the share of a part that fails is s, its place is good with 1 - s, and all are good with the product of these. By
 //! the inequality of the arithmetic and the geometric mean (for a subset: by Maclaurin's), that is at most (1 - f)^n
 //! for n places and a failing share f of the drive, wherever it lies and in however many pieces: stratified samples are

@@ -1,5 +1,5 @@
-//! `surface.preset=spread`: one place at random in each of many equal parts of the drive, in shuffled order, so that the
-//! chance of missing a region is known (`drivescope_stats::coverage`), also where time ends the read before the last
+//! `surface.preset=spread`: one place at random in each of many equal parts of the drive, in shuffled order, so that
+//! the chance of missing a region is known (`drivescope_stats::coverage`), also where time ends the read before the last
 //! part: the parts that were visited are then a random subset.
 
 use super::one_pass::{self, OnePass};
@@ -50,7 +50,7 @@ pub(super) fn run(session: &Session<'_>, record: &mut TestRecord) -> Result<(), 
     let read: u64 = timed.iter().filter(|timed| timed.ns.is_some()).map(|timed| timed.len).sum();
     record.metric("read.share_pct", vec![read as f64 * 100.0 / whole.max(1) as f64]);
     let visited = timed.len() as u64;
-    Coverage { parts, visited, sample: options.sample.0, size, whole }.report(record);
+    SpreadCoverage { parts, visited, sample: options.sample.0, size, whole }.report(record);
     unreadable.report(record, part_start(session));
     unreadable.report_count(record);
     scanned.end?;
@@ -90,7 +90,7 @@ fn places(options: &SurfaceOptions, size: u64, parts: u64, seed: u64) -> Vec<Sca
 
 /// What the places would have shown.
 #[derive(Debug, Clone, Copy)]
-struct Coverage {
+struct SpreadCoverage {
     parts: u64,
     visited: u64,
     sample: u64,
@@ -99,7 +99,7 @@ struct Coverage {
     whole: u64,
 }
 
-impl Coverage {
+impl SpreadCoverage {
     /// Shares are of the drive, for regions within the examined part.
     fn report(self, record: &mut TestRecord) {
         let part = self.size as f64 / self.whole.max(1) as f64;

@@ -85,14 +85,14 @@ impl IoTask for WholeRead<'_> {
         let done = Vec::with_capacity(slots);
         let failures_left = FAILURES_MAX;
         let mut reader =
-            Reader { read: &self, chunked, outcome, end, done, failures_left, is_over: false };
+            WholeReader { read: &self, chunked, outcome, end, done, failures_left, is_over: false };
         reader.read_all()?;
         reader.chunked.publisher.publish(&reader.outcome.recorder);
         Ok(reader.outcome)
     }
 }
 
-struct Reader<'r, 'q, Q: IoQueue> {
+struct WholeReader<'r, 'q, Q: IoQueue> {
     read: &'r WholeRead<'r>,
     chunked: ChunkedIo<'q, Q>,
     outcome: WholeReadOutcome,
@@ -104,12 +104,12 @@ struct Reader<'r, 'q, Q: IoQueue> {
     is_over: bool,
 }
 
-impl<Q: IoQueue> Reader<'_, '_, Q> {
+impl<Q: IoQueue> WholeReader<'_, '_, Q> {
     fn read_all(&mut self) -> io::Result<()> {
         let mut from = self.read.from;
         for (index, piece) in self.read.pieces.iter().enumerate() {
             let start = self.chunked.queue.now();
-            // What was looked at closely is no silence of the drive.
+            // The drive was not silent while it was looked at closely.
             self.outcome.recorder.last_ns = start;
             let is_whole = from <= piece.offset;
             from = from.max(piece.offset);

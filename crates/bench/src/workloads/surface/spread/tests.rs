@@ -76,7 +76,7 @@ fn slow_region_as_large_as_stated_has_two_places() {
     for (parts, visited) in [(100, 100), (400, 400), (400, 200), (400, 50)] {
         let options = options(parts as u32);
         let (sample, size) = (options.sample.0, SIZE);
-        let coverage = Coverage { parts, visited, sample, size, whole: size };
+        let coverage = SpreadCoverage { parts, visited, sample, size, whole: size };
         let share = coverage.slow_region();
         assert!((0.0..0.5).contains(&share), "{parts} {visited}: {share}");
         let len = (share * SIZE as f64) as u64 + 4096;
