@@ -1,6 +1,6 @@
 //! `surface.preset=spread`: one place at random in each of many equal parts of the drive, in shuffled order, so that
-//! the chance of missing a region is known (`drivescope_stats::coverage`), also where time ends the read before the last
-//! part: the parts that were visited are then a random subset.
+//! the chance of missing a region is known (`drivescope_stats::coverage`), also where time ends the read before the
+//! last part: the parts that were visited are then a random subset.
 
 use super::one_pass::{self, OnePass};
 use super::rates::{self, StepPace};
