@@ -34,6 +34,7 @@ mod stamps;
 mod steady;
 mod typed;
 mod volume;
+mod whole_read;
 
 use crate::support::{Scratch, is_root, skip_loudly};
 
