@@ -35,6 +35,7 @@ mod steady;
 mod together;
 mod typed;
 mod volume;
+mod whole_read;
 
 use crate::support::{Scratch, is_root, skip_loudly};
 

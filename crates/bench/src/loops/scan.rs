@@ -173,7 +173,7 @@ impl Scan<'_> {
             if let Some(ns) = ns {
                 self.control.done(index, ns);
             }
-            if chunked.publisher.tick(now, &outcome.recorder) {
+            if chunked.publisher.tick(now, &outcome.recorder) || self.control.is_over(now) {
                 break;
             }
         }
