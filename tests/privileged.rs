@@ -32,6 +32,7 @@ mod sim_mount;
 mod stamps;
 mod steady;
 mod typed;
+mod verify_directory;
 mod volume;
 
 use crate::support::{Scratch, is_root, skip_loudly};

@@ -126,6 +126,9 @@ fn verdict(result: &TestResult, style: Style) -> String {
 /// Why there is no statement on the capacity: not all was done, or requests failed.
 fn unjudged(result: &TestResult, paragraph: Paragraph, style: Style) -> String {
     let capacity = |quantity| bytes(result, "capacity", quantity);
+    if capacity("free_bytes").is_some() {
+        return free_space::unjudged(result, paragraph).lines(2, style);
+    }
     let has_lost = result.findings.iter().any(|finding| finding.id == FindingId::DataMismatch);
     let (role, text) = match (capacity("announced_bytes"), capacity("silent_bytes")) {
         (None, _) => {

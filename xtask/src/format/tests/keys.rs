@@ -52,6 +52,7 @@ fn may_be_absent(cell: &str, quantity: &str) -> bool {
             ("fill.write", "start_bytes"),
             ("fill.whole", "flush_s"),
             ("verify.capacity", "device_bytes"),
+            ("verify.capacity", "free_bytes"),
         ]
         .contains(&(cell, quantity))
         || PERCENTILES.iter().any(|known| known.key == quantity)

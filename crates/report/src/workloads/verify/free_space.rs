@@ -53,6 +53,24 @@ pub(super) fn verdict(
         .items(Role::Dim, caches.map(|cache| format!("caches up to {cache} ruled out")))
 }
 
+/// Why there is no statement: addresses mean nothing to the reader here.
+pub(super) fn unjudged(result: &TestResult, paragraph: Paragraph) -> Paragraph {
+    let Some(announced) = bytes(result, "capacity", "announced_bytes").map(Bytes) else {
+        let text = "capacity not judged: this run did not write and read all of its files";
+        return paragraph.item(Role::Warn, text);
+    };
+    let bad = Bytes(bad_bytes(result));
+    let paragraph = match bytes(result, "read", "unreadable_bytes") {
+        Some(unreadable) if unreadable == bad.0 => paragraph
+            .item(Role::Bad, format!("{bad} of {announced} in files could not be read back (F017)"))
+            .item(Role::Bad, "the drive is fake or broken"),
+        _ => paragraph
+            .item(Role::Bad, format!("{bad} of {announced} in files did not read back (F019)"))
+            .item(Role::Bad, "the drive loses data"),
+    };
+    paragraph.item(Role::Plain, "capacity not judged")
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::{REPORT, table};
@@ -87,6 +105,22 @@ mod tests {
         );
         let text = table(&part, Style::default());
         must_have(&text, &["tested 1.00 GB of 64.0 GB", "only so much was tested"]);
+    }
+
+    #[test]
+    fn unreadable_files_are_a_fake_or_broken_drive() {
+        let failing = measured(
+            TestKind::Verify,
+            &[
+                ("capacity.announced_bytes", 57.2e9),
+                ("capacity.free_bytes", 57.2e9),
+                ("capacity.silent_bytes", 8e9),
+                ("read.unreadable_bytes", 20e9),
+            ],
+        );
+        let text = table(&failing, Style::default());
+        must_have(&text, &["20.0 GB of 57.2 GB in files could not be read back (F017)"]);
+        assert!(!text.contains("nothing beyond") && !text.contains("verify.mode"), "{text}");
     }
 
     #[test]
