@@ -164,7 +164,7 @@ fn without_rows(history: &DriveHistory) -> String {
 
 fn table(history: &DriveHistory, style: Style) -> String {
     if history.rows.is_empty() {
-        return Paragraph::new().text(Role::Dim, &without_rows(history)).lines(0, style);
+        return Paragraph::new().text(Role::Dim, without_rows(history)).lines(0, style);
     }
     let layout = vec![
         Column::left().flexible(16),

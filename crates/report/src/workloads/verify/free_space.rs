@@ -42,8 +42,8 @@ pub(super) fn verdict(
             .item(Role::Bad, format!("{bad} of {announced_text} in files did not read back"))
             .item(Role::Plain, "keep nothing on it"),
         (false, true) => paragraph
-            .item(Role::Good, format!("tested {words}: a part of the free space, all of it intact"))
-            .item(Role::Warn, format!("only so much was tested; {} are free", Bytes(free))),
+            .item(Role::Good, format!("tested {words}: all of it intact"))
+            .item(Role::Warn, format!("not all of the free space, {}", Bytes(free))),
         (false, false) => paragraph
             .item(Role::Good, format!("tested {words}: free space, all of it intact"))
             .item(Role::Warn, "what other files hold was not tested"),
@@ -104,7 +104,7 @@ mod tests {
             "Capacity: 57.2 GB of 64.0 GB are real (free space only)"
         );
         let text = table(&part, Style::default());
-        must_have(&text, &["tested 1.00 GB of 64.0 GB", "only so much was tested"]);
+        must_have(&text, &["tested 1.00 GB of 64.0 GB", "not all of the free space, 57.2 GB"]);
     }
 
     #[test]
