@@ -66,8 +66,9 @@ impl Workload for VerifyWorkload {
     }
 
     fn access(&self) -> &'static str {
-        "in a directory: fills the free space with files of its own; on a file: reads back what an earlier run wrote (verify.phase=read); on a device: \
-         everything on it is lost (--destroy SERIAL), with verify.phase=read it only reads"
+        "in a directory: fills the free space with files of its own; on a file: reads back what an earlier run wrote \
+         (verify.phase=read); on a device: everything on it is lost (--destroy SERIAL), with verify.phase=read it only \
+         reads"
     }
 
     fn how_to_shorten(&self, _suite: &Suite) -> String {

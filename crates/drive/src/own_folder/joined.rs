@@ -21,8 +21,8 @@ fn name_of(number: u64) -> String {
 }
 
 impl OwnFolder {
-    /// Makes files of `total` bytes together, or as many as leave the floor of free space, readable and writable as one;
-    /// their space is reserved where the file system can. `continues` is asked before each file.
+    /// Makes files of `total` bytes together, or as many as leave the floor of free space, to be read and written as
+    /// one; their space is reserved where the file system can. `continues` is asked before each file.
     pub fn create_joined(
         &mut self,
         total: Bytes,
