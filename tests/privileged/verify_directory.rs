@@ -84,7 +84,7 @@ fn free_bytes(point: &str) -> u64 {
 
 #[test]
 fn ctrl_c_removes_the_files_and_offers_no_resume() {
-    let Some(OnMount { scratch, device: _device, mount }) = OnMount::unreserved(4096) else {
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::unreserved(1536) else {
         return;
     };
     let before = (names(&mount.point), free_bytes(&mount.point));
@@ -100,7 +100,7 @@ fn ctrl_c_removes_the_files_and_offers_no_resume() {
 
 #[test]
 fn half_the_floor_taken_by_others_ends_writing() {
-    let Some(OnMount { scratch, device: _device, mount }) = OnMount::unreserved(4096) else {
+    let Some(OnMount { scratch, device: _device, mount }) = OnMount::unreserved(1536) else {
         return;
     };
     let (size, free) = {
