@@ -33,6 +33,7 @@ mod sim_mount;
 mod stamps;
 mod steady;
 mod typed;
+mod verify_directory;
 mod volume;
 mod whole_read;
 
