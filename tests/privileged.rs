@@ -34,6 +34,7 @@ mod stamps;
 mod steady;
 mod together;
 mod typed;
+mod verify_directory;
 mod volume;
 mod whole_read;
 

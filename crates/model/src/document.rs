@@ -389,6 +389,9 @@ pub struct EarlierCapacity {
     pub announced_bytes: u64,
     /// Bytes that it kept.
     pub real_bytes: u64,
+    /// Only free space was tested, with files in a directory: `announced_bytes` is its size.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_free_space: bool,
 }
 
 /// One check made before a target was used.

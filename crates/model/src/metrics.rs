@@ -162,6 +162,7 @@ pub const QUANTITIES: &[Quantity] = &[
     more("after_mb_s", "MB/s", "median rate after the knee"),
     more("announced_bytes", "bytes", "size under test: what the drive announces, or --size"),
     more("device_bytes", "bytes", "what the drive announces, where only a part of it is under test"),
+    more("free_bytes", "bytes", "free space of a directory's file system, above the floor"),
     more("real_bytes", "bytes", "bytes, from the start of the drive, that keep their data"),
     more("sure_pct", "%", "chance of finding one per cent of bad blocks spread at random"),
     more("module_bytes", "bytes", "distance at which addresses repeat; 0 if they do not"),

@@ -55,6 +55,7 @@ fn may_be_absent(cell: &str, quantity: &str) -> bool {
             // Of a read in one pass only.
             ("surface.read", "share_pct"),
             ("surface.read", "start_bytes"),
+            ("verify.capacity", "free_bytes"),
         ]
         .contains(&(cell, quantity))
         || PERCENTILES.iter().any(|known| known.key == quantity)
