@@ -31,5 +31,5 @@ fn path_that_two_drives_share_is_named_and_neither_blamed() {
     };
     let share = sum("together_mb_s") / sum("alone_mb_s");
     assert!(share < 0.8, "two places of one disk reached {share} of their sum");
-    assert!(runs.iter().all(|run| findings(run).contains(&"F062")), "{:?}", findings(&runs[0]));
+    assert!(runs.iter().all(|run| findings(run).contains(&"F063")), "{:?}", findings(&runs[0]));
 }
