@@ -52,6 +52,13 @@ impl Together {
         others.map(|(_, target)| target.as_str())
     }
 
+    /// MB/s that the shared path left to the drive of this run when all read at once, if the path was the limit.
+    pub fn left_to(&self, run: &str) -> Option<f64> {
+        let trial = self.trial.as_ref().filter(|trial| trial.limit.is_some())?;
+        let at = self.runs.iter().position(|id| id == run)?;
+        trial.together_mb_s.get(at).copied()
+    }
+
     /// For people, a sentence each: what is shared, and what all reach together.
     pub fn facts(&self) -> Vec<String> {
         let shared = self.shared.iter().map(|path| path.sentence(&self.targets));

@@ -6,7 +6,6 @@ use super::earlier_capacity;
 use super::phybs_table::print_tables;
 use super::run_document::RunDocument;
 use super::save::SaveOutcome;
-use super::together;
 use crate::exit::{Code, Failure, no_thread};
 use crate::live_run::LiveRun;
 use crate::live_view;
@@ -250,7 +249,7 @@ pub(super) fn measure_one(
     let viewer = ViewerRequests::default();
     let listener = listen(receiver, &run, &viewer)?;
     let journal = before_images::journal(&plan, &run.id, signals);
-    let shared_mb_s = together::left_to(&run);
+    let shared_mb_s = run.together.as_ref().and_then(|it| it.left_to(&run.id));
     let document = RefCell::new(RunDocument::new(run, store));
     let session = Session::new(
         &plan,

@@ -14,7 +14,7 @@ use drivescope_model::document::Run;
 use drivescope_model::together::Together;
 use drivescope_report::text;
 use drivescope_store::Store;
-use rows::Rows;
+use rows::DriveRows;
 use std::thread;
 
 /// Runs all plans at once and prints each result when all have ended. A run that fails does not end the others.
@@ -37,7 +37,7 @@ pub fn measure_together(
     if !options.quiet && !options.json && !options.table {
         output::print_line(&text::together_announced(&runs, output::style()));
     }
-    let rows = &Rows::new(&runs, !options.quiet && output::is_watched());
+    let rows = &DriveRows::new(&runs, !options.quiet && output::is_watched());
     let ended: Vec<_> = thread::scope(|scope| {
         let measuring: Vec<_> = (runs.into_iter().zip(planned).zip(stores).enumerate())
             .map(|(row, ((run, planned), mut store))| {
@@ -76,12 +76,4 @@ fn shared_by(planned: &[PlannedRun], runs: &[Run], signals: &RunSignals) -> Toge
         shared,
         trial,
     }
-}
-
-/// MB/s that a shared path left to the drive of `run` when all read at once, if the path was the limit.
-pub fn left_to(run: &Run) -> Option<f64> {
-    let together = run.together.as_ref()?;
-    let trial = together.trial.as_ref().filter(|trial| trial.limit.is_some())?;
-    let at = together.runs.iter().position(|id| *id == run.id)?;
-    trial.together_mb_s.get(at).copied()
 }

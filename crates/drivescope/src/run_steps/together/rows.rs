@@ -22,17 +22,17 @@ const NAME_COLUMNS: usize = 20;
 /// A sensor is asked no more often.
 const TEMPERATURE_EVERY: Duration = Duration::from_secs(10);
 
-pub struct Rows {
+pub struct DriveRows {
     /// None where nobody watches.
     shown: Option<Arc<Shown>>,
 }
 
 struct Shown {
     bar: ProgressBar,
-    rows: Mutex<Vec<Row>>,
+    rows: Mutex<Vec<DriveRow>>,
 }
 
-struct Row {
+struct DriveRow {
     name: String,
     /// The drive at the bottom, whose sensor is read.
     disk: Option<String>,
@@ -42,7 +42,7 @@ struct Row {
     has_ended: bool,
 }
 
-impl Rows {
+impl DriveRows {
     pub fn new(runs: &[Run], is_watched: bool) -> Self {
         if !is_watched {
             return Self { shown: None };
@@ -51,7 +51,7 @@ impl Rows {
         let bar = ProgressBar::with_draw_target(None, target);
         bar.set_style(ProgressStyle::with_template("{msg}").expect("a constant template is valid"));
         output::shares_with(Some(bar.clone()));
-        let rows = Mutex::new(runs.iter().map(Row::new).collect());
+        let rows = Mutex::new(runs.iter().map(DriveRow::new).collect());
         Self { shown: Some(Arc::new(Shown { bar, rows })) }
     }
 
@@ -75,7 +75,7 @@ impl Rows {
 }
 
 impl Shown {
-    fn change(&self, row: usize, change: impl FnOnce(&mut Row)) {
+    fn change(&self, row: usize, change: impl FnOnce(&mut DriveRow)) {
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut rows[row]);
         rows[row].ask_for_temperature();
@@ -85,7 +85,7 @@ impl Shown {
     }
 }
 
-impl Row {
+impl DriveRow {
     fn new(run: &Run) -> Self {
         let path = &run.target.path;
         Self {
@@ -115,11 +115,11 @@ impl Row {
 }
 
 /// Those in progress first.
-fn text(rows: &[Row]) -> String {
+fn text(rows: &[DriveRow]) -> String {
     let mut lines: Vec<String> =
-        rows.iter().filter(|row| !row.has_ended).take(ROWS_MAX).map(Row::text).collect();
+        rows.iter().filter(|row| !row.has_ended).take(ROWS_MAX).map(DriveRow::text).collect();
     let ended = rows.iter().filter(|row| row.has_ended);
-    lines.extend(ended.take(ROWS_MAX.saturating_sub(lines.len())).map(Row::text));
+    lines.extend(ended.take(ROWS_MAX.saturating_sub(lines.len())).map(DriveRow::text));
     if rows.len() > lines.len() {
         lines.push(format!("and {} more", rows.len() - lines.len()));
     }
