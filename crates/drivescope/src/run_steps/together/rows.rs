@@ -23,7 +23,7 @@ const NAME_COLUMNS: usize = 20;
 const TEMPERATURE_EVERY: Duration = Duration::from_secs(10);
 
 pub struct DriveRows {
-    /// None where nobody watches.
+    /// `None` where the output is not watched.
     shown: Option<Arc<Shown>>,
 }
 
