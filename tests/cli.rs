@@ -31,7 +31,7 @@ fn help_names_every_command_and_the_exit_codes() {
 #[test]
 fn short_help_of_every_command_fits_a_screen() {
     let scratch = Scratch::new();
-    let commands = ",run,watch,restore,list,runs,runs rm,runs note,show,explain,rerun,compare,history,advise,report,\
+    let commands = ",run,check,watch,restore,list,runs,runs rm,runs note,show,explain,rerun,compare,history,advise,report,\
                     serve,export,import,sim,sim list,sim show,sim run,sim mount,sim reproduce,trace,trace record,\
                     trace replay,trace convert,trace info,tests,suites,suites show,schema,completions,man";
     for command in commands.split(',') {

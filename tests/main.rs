@@ -11,6 +11,8 @@ mod advise;
 mod align;
 /// Names, options and files that cannot work.
 mod bad_input;
+/// `check`: simulated drives that are to be kept, and others.
+mod check;
 /// Help, typing errors, completions, closed and full outputs, terminals.
 mod cli;
 mod compare;

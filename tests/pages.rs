@@ -3,9 +3,10 @@
 use crate::support::{Call, Scratch, every};
 use std::path::Path;
 
-pub const PAGES: [(&str, &str); 10] = [
+pub const PAGES: [(&str, &str); 11] = [
     ("README.md", include_str!("../README.md")),
     ("docs/running.md", include_str!("../docs/running.md")),
+    ("docs/check.md", include_str!("../docs/check.md")),
     ("docs/ci.md", include_str!("../docs/ci.md")),
     ("docs/seeds.md", include_str!("../docs/seeds.md")),
     ("docs/guides/buying.md", include_str!("../docs/guides/buying.md")),

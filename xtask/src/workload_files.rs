@@ -27,7 +27,7 @@ mod tests {
     }
 
     /// Files beside those of the workloads that name one, each with its reason.
-    const MAY_NAME: [(&str, &str); 11] = [
+    const MAY_NAME: [(&str, &str); 16] = [
         ("crates/model/src/resume.rs", "the format says which phase is of which test"),
         ("crates/bench/src/workloads/fill_files/real_fill.rs", "its files stay for read-files"),
         ("crates/bench/src/workloads/read_files.rs", "it reads the files of fill-files"),
@@ -41,6 +41,11 @@ mod tests {
         ("crates/drivescope/src/commands/trace/replay.rs", "a replay is a run of apps"),
         ("crates/drivescope/src/live_run.rs", "the first table is that of transfer"),
         ("crates/drivescope/src/run_steps/phybs_table.rs", "--table prints a method of align"),
+        ("crates/drivescope/src/commands/check.rs", "--destroy adds tests that write"),
+        ("crates/report/src/page/certificate.rs", "a certificate has the curve of surface"),
+        ("crates/report/src/verdict/keep.rs", "a decision asks each part of a check"),
+        ("crates/report/src/verdict/keep/parts.rs", "it says how each part ended"),
+        ("crates/report/src/verdict/keep/surface_read.rs", "it says how much surface has read"),
         (
             "crates/drivescope/src/run_steps/resume.rs",
             "verify reads stamps of another run of verify",

@@ -139,9 +139,10 @@ impl<'a> Runner<'a> {
             Err(BenchError::Unsuitable(why)) => (TestStatus::Skipped, Some(why)),
             Err(error) => {
                 let target = self.session.target.info().kind;
-                self.session.note_failure(result.test, &error);
+                let gone = self.session.note_failure(result.test, &error);
                 self.failure = self.failure.max(Some(error.kind(target)));
                 result.findings.extend(validity::of_error(&error, target));
+                result.findings.extend(gone);
                 (TestStatus::Failed, Some(failed(&error, result.resume)))
             }
         };

@@ -156,6 +156,11 @@ impl<'a> Session<'a> {
         (self.now_ns() - self.test.start_ns - self.test.paused_ns.get()) as f64 / 1e9
     }
 
+    /// As planned, of the test in progress.
+    pub(crate) fn expected_s(&self) -> f64 {
+        self.test.expected_s
+    }
+
     /// `save` stores what a long test has found so far: see [`Session::checkpoint`].
     pub fn with_checkpoints(mut self, save: SaveCheckpoint<'a>) -> Self {
         self.checkpoints = Checkpoints::of(save);

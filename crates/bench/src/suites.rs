@@ -11,11 +11,12 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-const BUILT_IN: [(&str, &str); 35] = [
+const BUILT_IN: [(&str, &str); 36] = [
     ("first", include_str!("../suites/first.toml")),
     ("quick", include_str!("../suites/quick.toml")),
     ("standard", include_str!("../suites/standard.toml")),
     ("full", include_str!("../suites/full.toml")),
+    ("check", include_str!("../suites/check.toml")),
     ("crystaldiskmark", include_str!("../suites/crystaldiskmark.toml")),
     ("crystaldiskmark-nvme", include_str!("../suites/crystaldiskmark-nvme.toml")),
     ("crystaldiskmark-peak", include_str!("../suites/crystaldiskmark-peak.toml")),

@@ -8,6 +8,7 @@ mod fill_files;
 mod geometry;
 mod latency;
 mod read_files;
+mod self_test;
 pub(crate) mod shared;
 mod sql;
 mod steady;
@@ -35,6 +36,7 @@ pub const WORKLOADS: [&dyn Workload; TestKind::ALL.len()] = [
     &steady::SteadyWorkload,
     &sql::SqlWorkload,
     &geometry::GeometryWorkload,
+    &self_test::SelfTestWorkload,
 ];
 
 pub fn find(test: TestKind) -> &'static dyn Workload {

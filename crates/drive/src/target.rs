@@ -4,11 +4,14 @@ mod access;
 mod drive_below;
 mod file_positions;
 mod loop_device;
+mod self_testing;
+mod thermometer;
 
 pub(crate) use access::is_silent;
 pub use access::{PATH, TARGET, check_answers, look, look_up};
 pub use file_positions::FilePositions;
 pub use loop_device::SparseFile;
+pub use thermometer::Thermometer;
 
 use crate::error::DriveError;
 use crate::gate::{self, Overlap};

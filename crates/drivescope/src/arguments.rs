@@ -1,6 +1,7 @@
 //! The command line: every option defined once, here; help, man page and completions follow from it.
 
 mod advise;
+mod check;
 mod raw_writes;
 #[cfg(feature = "web")]
 mod serve;
@@ -10,6 +11,7 @@ mod trace;
 mod watch;
 
 pub use advise::AdviseArguments;
+pub use check::CheckArguments;
 pub use raw_writes::RawArguments;
 #[cfg(feature = "web")]
 pub use serve::ServeArguments;
@@ -80,6 +82,9 @@ pub enum Command {
     /// Measure directories, files or block devices.
     #[command(after_help = ALL_OPTIONS, after_long_help = RUN_EXAMPLES)]
     Run(Box<RunArguments>),
+    /// Decide whether a drive, new or used, is good enough to keep.
+    #[command(after_help = ALL_OPTIONS, after_long_help = check::EXAMPLES)]
+    Check(Box<CheckArguments>),
     /// Watch a drive: one small read after the other, a line a second.
     #[command(after_help = ALL_OPTIONS, after_long_help = watch::EXAMPLES)]
     Watch(WatchArguments),
@@ -283,6 +288,9 @@ pub struct OutcomeArguments {
     /// Write the figures for Prometheus (OpenMetrics) into this file, such as drivescope.prom; it is replaced whole.
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub metrics: Option<PathBuf>,
+    /// Also write a page (.html) or Markdown (.md).
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// How results are shown.
     #[command(flatten)]
     pub show: ShowOptions,
@@ -434,6 +442,7 @@ mod tests {
     fn examples_fit_and_can_be_parsed() {
         let lines =
             RUN_EXAMPLES.lines().chain(watch::EXAMPLES.lines()).chain(advise::EXAMPLES.lines());
+        let lines = lines.chain(check::EXAMPLES.lines());
         #[cfg(feature = "web")]
         let lines = lines.chain(serve::EXAMPLES.lines());
         let lines =

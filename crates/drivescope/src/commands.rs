@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod advise;
+mod check;
 mod compare;
 mod completions;
 mod explain;
@@ -32,6 +33,7 @@ use crate::signals::RunSignals;
 pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
     match command {
         Command::Run(arguments) => run::run(*arguments, signals),
+        Command::Check(arguments) => check::check(*arguments, signals),
         Command::Rerun(arguments) => rerun::rerun(arguments, signals),
         Command::Watch(arguments) => watch::watch(&arguments, signals),
         Command::Restore(arguments) => restore::restore(&arguments, signals),

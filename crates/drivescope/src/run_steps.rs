@@ -10,10 +10,12 @@ pub mod max_duration;
 mod measure;
 pub mod phybs_table;
 mod prompt;
+mod report_file;
 pub mod resume;
 mod run_document;
 mod save;
 pub mod targets;
+mod temperature_log;
 mod together;
 pub mod write_permission;
 
@@ -34,6 +36,7 @@ use drivescope_store::{Store, StoreError, StoreFault, StoreLocation, store_words
 pub use measure::Measurer;
 use measure::{RunOptions, measure};
 use prompt::Terminal;
+use report_file::ReportFile;
 pub use save::SaveOutcome;
 use write_permission::WritePermission;
 
@@ -46,6 +49,8 @@ pub struct PlannedRun {
     pub claim: Option<RawDisk>,
     /// Result of the interrupted test that the plan continues.
     pub resumed: Option<TestResult>,
+    /// Results of the tests that the interrupted run had ended, where they count for this one.
+    pub ended: Vec<TestResult>,
 }
 
 /// Prints the plans (dry run), or claims the devices and runs them.
@@ -60,7 +65,7 @@ pub fn carry_out(
     if let Some(permission) = &permission {
         runs.iter().try_for_each(|run| permission.check_plan(&run.plan))?;
     }
-    let OutcomeArguments { dry_run, quiet, live, together, no_save, metrics, show, store } =
+    let OutcomeArguments { dry_run, quiet, live, together, no_save, metrics, output, show, store } =
         outcome;
     let together = together && runs.len() > 1;
     if live {
@@ -71,6 +76,7 @@ pub fn carry_out(
         runs.iter().try_for_each(|run| phybs_table::check(&run.plan))?;
     }
     let metrics = metrics.map(|path| DocumentFile::named(&path, true)).transpose()?;
+    let report = output.map(|path| ReportFile::named(&path, runs.len())).transpose()?;
     if dry_run {
         return dry_run::dry_run(&runs, store, json, permission.as_ref());
     }
@@ -100,6 +106,7 @@ pub fn carry_out(
         verbose,
         table,
         metrics,
+        report,
         store_words,
     };
     if together {

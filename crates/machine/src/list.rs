@@ -13,6 +13,8 @@ mod smart_report;
 mod temperature;
 mod time_limit;
 
+pub use smart::{output_of, smartctl_program};
+pub use smart_report::running::SelfTestStatus;
 pub use time_limit::{DRIVE, DriveAnswer, look};
 
 use crate::block_device::{self, Below, BlockDevice};
@@ -203,6 +205,12 @@ fn add_smart(drive: &mut Drive, node: &Path) {
 /// The health of a described drive now.
 pub fn health_of(roots: &Roots, drive: &Drive) -> Health {
     smart::ask(&roots.node(&drive.name), drive.kind, &drive.transport).health
+}
+
+/// The self-tests of a described drive now.
+/// Errors: why smartctl says nothing of them, as in the note of its health.
+pub fn self_tests_of(roots: &Roots, drive: &Drive) -> Result<SelfTestStatus, String> {
+    smart::self_tests_of(&roots.node(&drive.name), drive.kind, &drive.transport)
 }
 
 /// Health as it stands in the JSON of smartctl; `None` of anything else.

@@ -1,8 +1,9 @@
 //! The run document: what `--json` prints, what the store keeps. docs/format.md describes it.
 
+use crate::decision::Decision;
 use crate::drive::Drive;
 use crate::findings::{Finding, FindingId, Severity};
-use crate::health::Health;
+use crate::health::{Health, SelfTest};
 use crate::host::{Calibration, Host};
 use crate::metrics::quantity_of;
 use crate::options::{DatabaseKind, TestKind};
@@ -265,6 +266,9 @@ pub struct TestResult {
     /// Databases that `sql` measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub databases: Vec<DatabaseRecord>,
+    /// How the drive's own test ended, of `self-test`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub self_test: Option<SelfTest>,
 }
 
 /// A database that `sql` measured, and how it was set.
@@ -311,6 +315,7 @@ impl TestResult {
             phases: Vec::new(),
             findings: Vec::new(),
             databases: Vec::new(),
+            self_test: None,
         }
     }
 
@@ -445,6 +450,13 @@ pub struct Run {
     /// What an earlier run in the store found of this drive's capacity, if this one does not test it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_capacity: Option<EarlierCapacity>,
+    /// The drive's temperature over the time since the run began, from the kernel's sensor, or from SMART in a check
+    /// where there is none. Of a run of hours every reading stands for more than ten seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<Series>,
+    /// Whether the drive is good enough to keep: of the suite `check`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
     /// What was measured at the same time (`--together`), and what the drives share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,

@@ -3,6 +3,7 @@
 //! Types, and the places that known programs access. Nothing here performs I/O, reads a clock or prints.
 
 pub mod cell;
+pub mod decision;
 pub mod document;
 pub mod drive;
 pub mod event;

@@ -10,6 +10,7 @@ mod geometry;
 mod latency;
 mod part;
 mod read_files;
+mod self_test;
 mod sql;
 mod steady;
 mod surface;
@@ -26,6 +27,7 @@ pub use geometry::GeometryOptions;
 pub use latency::{Arrivals, LatencyOptions, Rate};
 pub use part::{NamedStart, PartStart};
 pub use read_files::{FileOrder, ReadFilesOptions};
+pub use self_test::{SelfTestLength, SelfTestOptions};
 pub use sql::{DatabaseKind, Durability, SqlOptions, SqlPart};
 pub use steady::{SteadyOptions, SteadySequence, TrackedFigure};
 pub use surface::{SurfaceOptions, SurfacePreset, SurfaceWrite};
@@ -74,11 +76,13 @@ pub enum TestKind {
     Sql,
     /// Rotation, zones, seeks, caches, honesty of flushes, shingling.
     Geometry,
+    /// The drive's own test of itself (SMART).
+    SelfTest,
 }
 
 impl TestKind {
     /// In the order in which suites run them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Transfer,
         Self::Latency,
         Self::Surface,
@@ -93,6 +97,7 @@ impl TestKind {
         Self::Steady,
         Self::Sql,
         Self::Geometry,
+        Self::SelfTest,
     ];
 
     /// On the command line and in metric keys.
@@ -112,6 +117,7 @@ impl TestKind {
             Self::Steady => "steady",
             Self::Sql => "sql",
             Self::Geometry => "geometry",
+            Self::SelfTest => "self-test",
         }
     }
 }
@@ -180,6 +186,9 @@ pub struct Suite {
     pub sql: SqlOptions,
     /// Options of `geometry`.
     pub geometry: GeometryOptions,
+    /// Options of `self-test`.
+    #[serde(rename = "self-test")]
+    pub self_test: SelfTestOptions,
 }
 
 impl Default for Suite {
@@ -210,6 +219,7 @@ impl Default for Suite {
             steady: SteadyOptions::default(),
             sql: SqlOptions::default(),
             geometry: GeometryOptions::default(),
+            self_test: SelfTestOptions::default(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The report of a run, or of several side by side, as one HTML page: no network, no script needed, the answer first.
 
+mod certificate;
 mod comparison;
 mod document;
 mod figures;
@@ -64,6 +65,10 @@ pub fn page_among(
     question: impl Fn(&TestResult) -> String,
 ) -> PageContent {
     let name = name_of(run);
+    if let Some(decision) = &run.decision {
+        let body = certificate::certificate(run, decision, &name);
+        return PageContent { title: format!("Check of {name}"), body };
+    }
     let is_judged = run.verdict.iter().any(|verdict| verdict.points.is_some());
     let detail = if run.tests.len() == 1 && !is_judged { Detail::Alone } else { Detail::Whole };
     let body = html! {

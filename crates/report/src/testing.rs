@@ -298,6 +298,8 @@ pub fn hard_disk() -> Run {
         price: None,
         health_after: None,
         earlier_capacity: None,
+        temperature: None,
+        decision: None,
         together: None,
         simulated: false,
         target: directory("/mnt/data", "ext4", &["sda1", "sda"]),

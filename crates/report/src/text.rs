@@ -3,6 +3,7 @@
 
 mod advice;
 mod comparison;
+mod decision;
 mod drive_list;
 mod findings;
 mod footer;

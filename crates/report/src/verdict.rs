@@ -4,6 +4,7 @@ pub(crate) mod answer;
 mod borderline;
 mod capacity;
 pub(crate) mod criteria;
+pub(crate) mod keep;
 mod reasons;
 pub(crate) mod use_cases;
 
@@ -15,6 +16,7 @@ pub(crate) use capacity::{found_missing, remedy as capacity_remedy};
 use drivescope_model::document::{Limiter, PhaseRecord, Rule, Verdict};
 use drivescope_model::drive::DriveKind;
 use drivescope_model::{FindingId, Metric, Run};
+pub use keep::{decide, decides};
 pub(crate) use reasons::lacking_test;
 use reasons::{capped, decided, faulty, no_drive, undecided, unproven};
 

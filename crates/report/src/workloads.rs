@@ -12,6 +12,7 @@ mod geometry;
 mod latency;
 mod rates;
 mod read_files;
+pub(crate) mod self_test;
 mod sql;
 mod steady;
 mod surface;
@@ -112,7 +113,7 @@ fn plain_word(part: &str) -> String {
 }
 
 /// In the order in which their evidence counts.
-const WORKLOADS: [&WorkloadReport; 14] = [
+const WORKLOADS: [&WorkloadReport; 15] = [
     &transfer::REPORT,
     &latency::REPORT,
     &surface::REPORT,
@@ -127,6 +128,7 @@ const WORKLOADS: [&WorkloadReport; 14] = [
     &steady::REPORT,
     &sql::REPORT,
     &geometry::REPORT,
+    &self_test::REPORT,
 ];
 
 pub(crate) fn workload(test: TestKind) -> &'static WorkloadReport {

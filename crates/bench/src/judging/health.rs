@@ -1,8 +1,10 @@
 //! What the drive's SMART says of it before the run, and what rose during the run.
 
+use drivescope_model::document::Series;
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::health::{AttributeFailure, HEAT_WARNING, Health};
 use drivescope_model::number::whole;
+use drivescope_model::units::Secs;
 
 /// Drives save their counters at different times, and some count a self-test's hour when it ends: less apart is normal.
 const HOURS_APART_MAX: u64 = 24;
@@ -41,6 +43,17 @@ pub fn risen(before: &Health, after: &Health) -> Vec<Finding> {
         (!evidence.is_empty()).then(|| Finding::new(id, evidence.join("; ")))
     });
     found.collect()
+}
+
+/// A reading beyond the drive's limit.
+pub fn too_hot(course: &Series, limit_c: f64) -> Option<Finding> {
+    let readings = course.x.iter().zip(&course.y);
+    let (at_s, most) = readings.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    (*most > limit_c).then(|| {
+        let after = Secs(*at_s);
+        let evidence = format!("{most:.0} °C after {after}; the drive's limit is {limit_c:.0} °C");
+        Finding::new(FindingId::Throttled, evidence)
+    })
 }
 
 fn failing(health: &Health) -> Vec<String> {

@@ -13,6 +13,7 @@ use drivescope_model::document::{
     DatabaseRecord, Distribution, Limiter, Metric, PhaseRecord, Series, TestResult, TestStatus,
 };
 use drivescope_model::findings::{Finding, FindingId, Severity};
+use drivescope_model::health::SelfTest;
 use drivescope_model::number::rounded;
 use drivescope_model::options::TestKind;
 use drivescope_model::resume::ResumePoint;
@@ -128,6 +129,11 @@ impl TestRecord {
 
     pub fn database(&mut self, database: DatabaseRecord) {
         self.result.databases.push(database);
+    }
+
+    /// How the drive's own test ended.
+    pub fn self_test(&mut self, test: SelfTest) {
+        self.result.self_test = Some(test);
     }
 
     pub fn test(&self) -> TestKind {

@@ -6,6 +6,7 @@ use crate::io::device::IoDevice;
 use crate::io::queue::{IoCompletion, IoOp, IoQueue, IoRequest, IoTask, QueueSpec};
 use crate::loops::control::Control;
 use drivescope_drive::ErrorKind;
+use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::options::TestKind;
 use drivescope_model::target::IoMode;
 use std::io;
@@ -15,16 +16,18 @@ use std::sync::Arc;
 const BLOCK_BYTES: u32 = 4096;
 
 impl Session<'_> {
-    /// After a failed test: later tests are skipped if the device no longer answers.
-    pub(crate) fn note_failure(&mut self, test: TestKind, error: &BenchError) {
-        if error.kind(self.target.info().kind) == ErrorKind::Device
-            && (error.is_of_a_device_gone() || !self.answers())
-        {
+    /// After a failed test: later tests are skipped if the device no longer answers, which is a finding.
+    pub(crate) fn note_failure(&mut self, test: TestKind, error: &BenchError) -> Option<Finding> {
+        let is_gone = error.kind(self.target.info().kind) == ErrorKind::Device
+            && (error.is_of_a_device_gone() || !self.answers());
+        is_gone.then(|| {
             let why = format!(
                 "the device no longer answers since {test} failed; check its cable and power"
             );
             self.device_gone.get_or_insert(why);
-        }
+            let evidence = format!("the device no longer answers since {test} failed");
+            Finding::new(FindingId::DriveGone, evidence).about(test.name())
+        })
     }
 
     /// Whether any of three blocks can be read: the first, the middle one and the last. Always, where no device is

@@ -21,12 +21,13 @@ pub struct PathFaults {
 
 type Plant = fn(&mut Planted, &mut PathFaults);
 
-const FAULTS: [(&str, Plant); 10] = [
+const FAULTS: [(&str, Plant); 11] = [
     ("flush-lies", |planted, _| planted.flush_lies = true),
     ("no-read-modify-write", |planted, _| planted.no_read_modify_write = true),
     ("first-come", |planted, _| planted.first_come = true),
     ("slow-region", |planted, _| planted.slow_region = true),
     ("failing-region", |planted, _| planted.failing_region = true),
+    ("unreadable-end", |planted, _| planted.unreadable_end = true),
     ("throttled", |planted, _| planted.throttled = true),
     ("gone", |planted, _| planted.gone_at = Some(GONE_AT_NS)),
     ("stalls", |planted, _| planted.stalls = Some(STALLS)),

@@ -150,7 +150,7 @@ fn measured(
         Suite { tests, rounds: 3, ..quick }
     };
     let plan = planner::plan(suite, clock::now_ns(), engine, &target, false, WriteLevel::Read)?;
-    let planned = PlannedRun { plan, target, claim: None, resumed: None };
+    let planned = PlannedRun { plan, target, claim: None, resumed: None, ended: Vec::new() };
     let store = arguments.store.store.as_deref();
     let opened = if arguments.measure { open_store(store, false, signals)? } else { None };
     signals.begin(INTERRUPTED);

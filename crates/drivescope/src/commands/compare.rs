@@ -82,7 +82,7 @@ fn simulated_run(model: &str, like: &Run, signals: &RunSignals) -> Result<Run, F
     let suite = like.plan.suite.clone();
     let level = WriteLevel::Read;
     let plan = planner::plan(suite, like.plan.seed, Engine::Sim, &target, false, level)?;
-    let planned = PlannedRun { plan, target, claim: None, resumed: None };
+    let planned = PlannedRun { plan, target, claim: None, resumed: None, ended: Vec::new() };
     let (run, code) = Measurer::new(signals).measure_quietly(planned)?;
     match code {
         Code::Interrupted => Err(Failure { message: "interrupted".to_string(), code }),

@@ -48,6 +48,6 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
     }
     let level = permission.as_ref().map_or(WriteLevel::Read, |permission| permission.level);
     let plan = planner::plan(suite, seed, engine, &target, true, level)?;
-    let runs = vec![PlannedRun { plan, target, claim: None, resumed: None }];
+    let runs = vec![PlannedRun { plan, target, claim: None, resumed: None, ended: Vec::new() }];
     carry_out(runs, outcome, (earlier.label, earlier.price), permission, signals)
 }

@@ -98,7 +98,7 @@ pub fn run_suite(
         if let Some(measured) = trial(&target, &plan, resume, &outcome, signals)? {
             plan = draft(Some(measured))?;
         }
-        let run = PlannedRun { plan, target, claim: None, resumed: None };
+        let run = PlannedRun { plan, target, claim: None, resumed: None, ended: Vec::new() };
         let run = resume::resume_if_asked(run, level, resume, seed.is_some(), &outcome)?;
         planner::check_any_runs(&run.plan, &run.target)
             .map_err(|error| write_permission::with_command(error.into(), &run.target))?;

@@ -4,8 +4,10 @@ use super::PlannedRun;
 use super::before_images;
 use super::earlier_capacity;
 use super::phybs_table::print_tables;
+use super::report_file::ReportFile;
 use super::run_document::RunDocument;
 use super::save::SaveOutcome;
+use super::temperature_log::TemperatureLog;
 use crate::exit::{Code, Failure, no_thread};
 use crate::live_run::LiveRun;
 use crate::live_view;
@@ -20,13 +22,14 @@ use drivescope_bench::session::{HostFacts, Session, ViewerRequests};
 use drivescope_drive::Target;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_machine::{Roots, host};
+use drivescope_model::decision::Advice;
 use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, Severity};
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::units::Price;
 use drivescope_report::export::open_metrics::open_metrics;
-use drivescope_report::{clean, text, wrap};
+use drivescope_report::{clean, text, verdict, wrap};
 use drivescope_store::Store;
 use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, channel};
@@ -46,6 +49,8 @@ pub struct RunOptions {
     pub table: bool,
     /// Gets the figures for monitoring.
     pub metrics: Option<DocumentFile>,
+    /// Gets the page.
+    pub report: Option<ReportFile>,
     /// Option that names the store to another command; see [`drivescope_store::store_words`].
     pub store_words: String,
 }
@@ -215,6 +220,9 @@ impl<'o> Outcomes<'o> {
             output::complain(&format!("the metrics are not written: {error}"));
             code = code.max(Code::Device);
         }
+        if let Some(report) = &options.report {
+            code = code.max(write_report(report, &runs));
+        }
         if is_stopped && !waits_for_restore {
             code = Code::Interrupted;
         }
@@ -222,6 +230,19 @@ impl<'o> Outcomes<'o> {
             print_tables(&runs)?;
         }
         Ok(code)
+    }
+}
+
+fn write_report(report: &ReportFile, runs: &[Run]) -> Code {
+    match runs.iter().try_for_each(|run| report.write(run)) {
+        Ok(()) => {
+            output::remark(&clean(&format!("wrote {}", report.path().display())));
+            Code::Ok
+        }
+        Err(failure) => {
+            output::complain(&format!("the report is not written: {}", failure.message));
+            Code::Device
+        }
     }
 }
 
@@ -236,7 +257,7 @@ pub(super) struct TargetOutcome {
 /// Runs the plan of one target, whose document begins as `run`; `listen` starts the listener of its events.
 pub(super) fn measure_one(
     mut run: Run,
-    PlannedRun { plan, target, claim, resumed }: PlannedRun,
+    PlannedRun { plan, target, claim, resumed, ended }: PlannedRun,
     options: &RunOptions,
     store: Option<&mut Store>,
     signals: &RunSignals,
@@ -269,16 +290,20 @@ pub(super) fn measure_one(
     if let Some(journal) = journal {
         session = session.with_restore_journal(journal);
     }
-    document.borrow_mut().begin_with(session.findings());
+    document.borrow_mut().begin_with(session.findings(), ended);
     if tables && !options.quiet && !options.together {
         warn(session.findings());
     }
+    let may_ask_smart = verdict::decides(&plan.suite);
+    let temperature = TemperatureLog::begin(&target, may_ask_smart);
     let mut runner = Runner::new(session).with_earlier(resumed);
     runner.run(|result, session, more| document.borrow_mut().add(result, session, more));
     let failure = runner.failure().map(Code::from);
     let waits_for_restore = runner.session().lost().is_some();
     let closed = runner.close();
+    let temperature = temperature.and_then(TemperatureLog::end);
     listener.join().expect("the listener does not panic");
+    document.borrow_mut().add_temperature(temperature, target.warning_c());
     if !signals.was_signalled()
         && let Some(after) = target.health_now()
     {
@@ -366,6 +391,8 @@ pub(super) fn begin(planned: &PlannedRun, options: &RunOptions, machine: &Machin
         price: options.price.clone(),
         health_after: None,
         earlier_capacity: None,
+        temperature: None,
+        decision: None,
         together: None,
         simulated: target.is_simulated(),
         target: target.info().clone(),
@@ -397,6 +424,10 @@ fn started_at() -> String {
 fn code_of(run: &Run, failure: Option<Code>) -> Code {
     match run.status {
         TestStatus::Interrupted => Code::Interrupted,
+        _ if run.decision.is_some() && failure.is_none_or(|code| code == Code::Device) => {
+            let is_kept = run.decision.as_ref().is_some_and(|it| it.advice == Advice::Keep);
+            if is_kept { Code::Ok } else { Code::Problem }
+        }
         TestStatus::Failed => failure.unwrap_or(Code::Device),
         TestStatus::Skipped => Code::Usage,
         TestStatus::Done if has_problem(run) || no_valid_figure(run).is_some() => Code::Problem,

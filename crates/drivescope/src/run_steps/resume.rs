@@ -22,6 +22,7 @@ use drivescope_model::plan::{Plan, WriteLevel};
 use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Bytes;
+use drivescope_report::verdict;
 use drivescope_store::Filter;
 
 /// Newest runs that are searched.
@@ -35,6 +36,8 @@ struct Unfinished {
     span: Bytes,
     suite: Suite,
     result: TestResult,
+    /// Tests that the run had ended before.
+    ended: Vec<TestResult>,
 }
 
 /// With `is_asked` the run that continues the interrupted one; else the same run, with a note if it could be resumed.
@@ -55,7 +58,12 @@ pub fn resume_if_asked(
         if !quiet {
             unfinished.note_resumed(target, &plan.suite.tests);
         }
-        return Ok(PlannedRun { plan: resumed, resumed: Some(unfinished.result), ..run });
+        // One decision follows from both parts of a check.
+        let both = [&resumed.suite, &unfinished.suite];
+        let ended =
+            if both.into_iter().all(verdict::decides) { unfinished.ended } else { Vec::new() };
+        let resumed_test = Some(unfinished.result);
+        return Ok(PlannedRun { plan: resumed, resumed: resumed_test, ended, ..run });
     }
     // Without it, a store that cannot be read is no matter yet.
     if let (Ok(Some(unfinished)), false) = (&found, quiet) {
@@ -92,7 +100,9 @@ fn find(
         let point = result.resume.filter(ResumePoint::is_worthwhile);
         let point = point.filter(|point| wanted.contains(&point.test()))?;
         let suite = run.plan.suite;
-        Some(Unfinished { run_id: run.id, point, span: suite.span, suite, result })
+        let has_ended = |it: &TestResult| it.status != TestStatus::Interrupted;
+        let ended = run.tests.into_iter().filter(has_ended).collect();
+        Some(Unfinished { run_id: run.id, point, span: suite.span, suite, result, ended })
     }))
 }
 

@@ -4,7 +4,7 @@ use super::save::{RunSaver, SaveOutcome};
 use drivescope_bench::judging::health;
 use drivescope_bench::session::Session;
 use drivescope_drive::gate::Rechecks;
-use drivescope_model::document::{GateCheck, PhaseRecord, Run, TestResult, TestStatus};
+use drivescope_model::document::{GateCheck, PhaseRecord, Run, Series, TestResult, TestStatus};
 use drivescope_model::findings::{Finding, FindingId, Severity};
 use drivescope_model::gate::{Check, GateRecord, Outcome};
 use drivescope_model::health::Health;
@@ -31,9 +31,11 @@ impl<'s> RunDocument<'s> {
         self.run.gate.extend(checks(record));
     }
 
-    pub fn begin_with(&mut self, findings: &[Finding]) {
+    /// With what is known before the first test, and results of tests that an interrupted run had ended.
+    pub fn begin_with(&mut self, findings: &[Finding], ended: Vec<TestResult>) {
         self.early = findings.to_vec();
         self.run.findings = findings.to_vec();
+        self.run.tests = ended;
     }
 
     /// Adds a test's result and saves the document; `more` tests will follow.
@@ -65,12 +67,25 @@ impl<'s> RunDocument<'s> {
         self.saver.keep(&run);
     }
 
+    /// Adds the course of the drive's temperature; hotter than its limit is a finding.
+    pub fn add_temperature(&mut self, course: Option<Series>, warning_c: Option<f64>) {
+        let limit = self.run.drive.as_ref().and_then(|drive| drive.health.limit_c).or(warning_c);
+        let hot =
+            course.as_ref().zip(limit).and_then(|(course, limit)| health::too_hot(course, limit));
+        self.run.temperature = course;
+        self.notice(hot);
+    }
+
+    fn notice(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        let known = std::mem::take(&mut self.run.findings);
+        self.run.findings = known.into_iter().chain(findings).fold(Vec::new(), merge);
+    }
+
     /// Compares the health of the drive with the one before the run.
     pub fn end_with(&mut self, after: Health) {
         let Some(drive) = &self.run.drive else { return };
         let risen = health::risen(&drive.health, &after);
-        self.run.findings =
-            std::mem::take(&mut self.run.findings).into_iter().chain(risen).fold(Vec::new(), merge);
+        self.notice(risen);
         self.run.health_after = Some(after);
     }
 
@@ -78,6 +93,7 @@ impl<'s> RunDocument<'s> {
     pub fn conclude(mut self) -> (Run, SaveOutcome) {
         soften_rare(&mut self.run);
         self.run.verdict = verdict::judge(&self.run);
+        self.run.decision = verdict::decide(&self.run);
         let kept = self.saver.conclude(&self.run);
         (self.run, kept)
     }

@@ -54,7 +54,7 @@ pub fn find(
 }
 
 /// `/dev/vda` for `vda`, as `drivescope list` names it, unless the current directory has something of that name.
-fn device_named(path: &Path) -> Option<PathBuf> {
+pub fn device_named(path: &Path) -> Option<PathBuf> {
     let is_name = path.components().count() == 1 && path.file_name() == Some(path.as_os_str());
     let device = Path::new("/dev").join(path);
     let is_device = |meta: Metadata| meta.file_type().is_block_device();

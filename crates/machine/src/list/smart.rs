@@ -1,6 +1,7 @@
 //! Health of a drive, asked of smartctl, or of nvme where that is missing.
 
 use super::nvme_report::as_smartctl;
+use super::smart_report::running::{SelfTestStatus, self_test_status};
 use super::smart_report::{Report, add_farm, json_of, lacks_farm, no_json, read};
 use drivescope_model::drive::DriveKind;
 use drivescope_model::units::Bytes;
@@ -24,61 +25,78 @@ const SYSTEM_DIRS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
 /// The drive's report on itself; the note of its health says why nothing more is known.
 pub fn ask(node: &Path, kind: DriveKind, transport: &str) -> Report {
-    if let Some(why) = not_asked(kind, transport) {
-        return Report::note(why);
+    json_from(node, kind, transport).map_or_else(Report::note, |report| read(&report))
+}
+
+/// The self-tests of a drive now.
+/// Errors: why smartctl says nothing of them, as in the note of its health.
+pub fn self_tests_of(
+    node: &Path,
+    kind: DriveKind,
+    transport: &str,
+) -> Result<SelfTestStatus, String> {
+    let status = self_test_status(&json_from(node, kind, transport)?);
+    match &status.health.note {
+        Some(why) if !status.health.is_known() => Err(why.clone()),
+        _ => Ok(status),
     }
-    if let Some(program) = find_program("smartctl") {
+}
+
+fn json_from(node: &Path, kind: DriveKind, transport: &str) -> Result<Value, String> {
+    if let Some(why) = not_asked(kind, transport) {
+        return Err(why);
+    }
+    if let Some(program) = smartctl_program() {
         return asked(|| Command::new(&program), node);
     }
     match (kind, find_program("nvme")) {
         (DriveKind::Nvme, Some(program)) => asked_of_nvme(|| Command::new(&program), node),
-        _ => {
-            let why = "health: smartctl is not installed; install smartmontools";
-            Report::note(why.to_string())
-        }
+        _ => Err("health: smartctl is not installed; install smartmontools".to_string()),
     }
 }
 
-fn asked(smartctl: impl Fn() -> Command, node: &Path) -> Report {
+/// Where smartctl is, if it is installed.
+pub fn smartctl_program() -> Option<PathBuf> {
+    find_program("smartctl")
+}
+
+/// What a call of smartctl prints, within the time that a drive in trouble may take.
+/// Errors continue the sentence "smartctl …".
+pub fn output_of(smartctl: Command) -> Result<Vec<u8>, String> {
+    capture(smartctl, TIMEOUT)
+}
+
+fn asked(smartctl: impl Fn() -> Command, node: &Path) -> Result<Value, String> {
     let printed = |logs: &[&str]| {
         let mut command = smartctl();
         // A sleeping drive is not woken for a list.
         command.args(["--json=c", "-n", "standby"]).args(logs).arg(node);
-        capture(command, TIMEOUT)
+        output_of(command)
     };
-    match printed(&["-x"]) {
-        Ok(output) => json_of(&output).map_or_else(no_json, |mut report| {
-            let farm = lacks_farm(&report).then(|| printed(&["-l", "farm"]).ok()).flatten();
-            if let Some(farm) = farm.and_then(|output| json_of(&output)) {
-                add_farm(&mut report, &farm);
-            }
-            read(&report)
-        }),
-        Err(why) => Report::note(format!("health: smartctl {why}")),
+    let output = printed(&["-x"]).map_err(|why| format!("health: smartctl {why}"))?;
+    let mut report = json_of(&output).ok_or_else(no_json)?;
+    let farm = lacks_farm(&report).then(|| printed(&["-l", "farm"]).ok()).flatten();
+    if let Some(farm) = farm.and_then(|output| json_of(&output)) {
+        add_farm(&mut report, &farm);
     }
+    Ok(report)
 }
 
-fn asked_of_nvme(nvme: impl Fn() -> Command, node: &Path) -> Report {
+fn asked_of_nvme(nvme: impl Fn() -> Command, node: &Path) -> Result<Value, String> {
     let printed = |log: &str| {
         let mut command = nvme();
         command.arg(log).arg(node).args(["-o", "json"]);
         capture(command, TIMEOUT)
     };
-    let health = match printed("smart-log") {
-        Ok(output) => json_of(&output).unwrap_or_default(),
-        Err(why) => return Report::note(format!("health: nvme {why}")),
-    };
+    let health = printed("smart-log").map_err(|why| format!("health: nvme {why}"))?;
+    let health = json_of(&health).unwrap_or_default();
     let other = |log: &str| -> Value {
         printed(log).ok().and_then(|output| json_of(&output)).unwrap_or_default()
     };
     let report = as_smartctl(&health, &other("id-ctrl"), &other("self-test-log"));
-    report.map_or_else(
-        || {
-            let why = "health: nvme read no health log; run with sudo, or install smartmontools";
-            Report::note(why.to_string())
-        },
-        |report| read(&report),
-    )
+    report.ok_or_else(|| {
+        "health: nvme read no health log; run with sudo, or install smartmontools".to_string()
+    })
 }
 
 fn not_asked(kind: DriveKind, transport: &str) -> Option<String> {
@@ -213,7 +231,8 @@ mod tests {
         let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/src/list/smart_report/samples");
         let ask = |script: &str| {
             let script = script.replace("SAMPLES", samples);
-            asked(|| shell_with_arguments(&script), Path::new("/dev/sda")).health
+            let json = asked(|| shell_with_arguments(&script), Path::new("/dev/sda"));
+            read(&json.unwrap()).health
         };
         let health = ask(r#"case "$*" in
             "--json=c -n standby -x /dev/sda") sed 's/"page_1_[^}]*}/"x": 1/' SAMPLES/farm.json;;
@@ -236,7 +255,9 @@ mod tests {
         let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/src/list/smart_report/samples");
         let ask = |script: &str| {
             let script = script.replace("SAMPLES", samples);
-            asked_of_nvme(|| shell_with_arguments(&script), Path::new("/dev/nvme0n1")).health
+            let node = Path::new("/dev/nvme0n1");
+            let json = asked_of_nvme(|| shell_with_arguments(&script), node);
+            json.map_or_else(Report::note, |json| read(&json)).health
         };
         let health =
             ask(r#"[ "$2 $3 $4" = "/dev/nvme0n1 -o json" ] && cat SAMPLES/nvme-cli-$1.json"#);

@@ -1,6 +1,7 @@
 //! The JSON that smartctl 7.0 and later prints; 7.3 and later print all that is read here.
 
 mod reason;
+pub mod running;
 mod self_test_log;
 #[cfg(test)]
 mod tests;
@@ -84,8 +85,9 @@ pub fn add_farm(report: &mut Value, other: &Value) {
     }
 }
 
-pub fn no_json() -> Report {
-    Report::note("health: smartctl is too old; install smartmontools 7.3 or later".to_string())
+/// Why nothing is known of a drive on which smartctl printed no JSON.
+pub fn no_json() -> String {
+    "health: smartctl is too old; install smartmontools 7.3 or later".to_string()
 }
 
 /// Nothing in it is required: drives and versions differ.

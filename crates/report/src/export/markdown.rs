@@ -5,7 +5,9 @@ use crate::health_facts::{
 };
 use crate::terminal::clean;
 use crate::verdict::answer::answer;
+use crate::verdict::keep::{outcome_words, words};
 use crate::verdict::{capacity_remedy, dots, untested};
+use drivescope_model::decision::{CheckedPart, Decision, DecisionReason};
 use drivescope_model::number::rounded;
 use drivescope_model::{Metric, Run, TestResult};
 use std::fmt::Write as _;
@@ -14,7 +16,9 @@ pub fn run_markdown(run: &Run) -> String {
     let drive = run.drive.as_ref();
     let name = drive.and_then(|drive| drive.model.as_deref()).unwrap_or(&run.target.path);
     let mut out = format!("# {}\n\n", text(name));
-    if let Some(answer) = answer(run, false) {
+    if let Some(decision) = &run.decision {
+        decided(&mut out, decision);
+    } else if let Some(answer) = answer(run, false) {
         let _ = writeln!(out, "{}\n", text(&answer));
     }
     let facts = [
@@ -34,6 +38,23 @@ pub fn run_markdown(run: &Run) -> String {
     health(&mut out, run);
     run.tests_for_readers().into_iter().for_each(|result| metrics(&mut out, result));
     out
+}
+
+fn decided(out: &mut String, decision: &Decision) {
+    let _ = writeln!(out, "**{}**\n", words(decision.advice));
+    for DecisionReason { because, seen, settle, command, .. } in &decision.reasons {
+        let seen = if seen.is_empty() { String::new() } else { format!(": {}", text(seen)) };
+        let _ = writeln!(out, "- {}{seen}", text(because));
+        if !settle.is_empty() {
+            let _ = writeln!(out, "  {} {}", text(settle), text(command));
+        }
+    }
+    out.push_str("\n| tested | | result |\n|---|---|---|\n");
+    for CheckedPart { part, outcome, result } in &decision.parts {
+        let outcome = outcome_words(*outcome);
+        let _ = writeln!(out, "| {} | {outcome} | {} |", text(part), text(result));
+    }
+    out.push('\n');
 }
 
 fn verdicts(out: &mut String, run: &Run) {

@@ -17,11 +17,37 @@ pub struct Planted {
     pub slow_region: bool,
     /// A thousandth of the drive, at its middle, cannot be read.
     pub failing_region: bool,
+    /// The last thousandth of the drive cannot be read.
+    pub unreadable_end: bool,
     pub gone_at: Option<Nanos>,
     /// The drive falls silent every now and then.
     pub stalls: Option<Stalls>,
     /// The drive is throttled to a third (flash).
     pub throttled: bool,
+}
+
+impl Planted {
+    /// The first byte of a drive of this capacity that cannot be read.
+    pub fn first_unreadable(&self, capacity_bytes: u64) -> Option<u64> {
+        self.failing(capacity_bytes).map(|(offset, _)| offset)
+    }
+
+    /// Offset and length of the first region that cannot be read.
+    fn failing(&self, capacity_bytes: u64) -> Option<(u64, u64)> {
+        let len = capacity_bytes / 1000;
+        if self.failing_region {
+            return Some((middle_of(capacity_bytes), len));
+        }
+        self.unreadable_end.then(|| {
+            let offset = (capacity_bytes - len) / 4096 * 4096;
+            (offset, capacity_bytes - offset)
+        })
+    }
+}
+
+/// Where planted regions begin.
+fn middle_of(capacity_bytes: u64) -> u64 {
+    capacity_bytes / 2 / 4096 * 4096
 }
 
 /// State a simulated drive begins in.
@@ -38,7 +64,7 @@ pub struct Start {
 }
 
 pub(super) fn hdd_faults(planted: &Planted, capacity: u64) -> hdd::HddFaults {
-    let middle = capacity / 2 / 4096 * 4096;
+    let middle = middle_of(capacity);
     hdd::HddFaults {
         flush_lies: planted.flush_lies,
         no_read_modify_write: planted.no_read_modify_write,
@@ -48,9 +74,9 @@ pub(super) fn hdd_faults(planted: &Planted, capacity: u64) -> hdd::HddFaults {
             len: capacity / 20,
             extra_revolutions: 2,
         }),
-        failing_region: planted.failing_region.then_some(hdd::FailingRegion {
-            offset: middle,
-            len: capacity / 1000,
+        failing_region: planted.failing(capacity).map(|(offset, len)| hdd::FailingRegion {
+            offset,
+            len,
             retry_ms: 2_000.0,
         }),
         gone_at: planted.gone_at,
@@ -59,19 +85,19 @@ pub(super) fn hdd_faults(planted: &Planted, capacity: u64) -> hdd::HddFaults {
 }
 
 pub(super) fn ssd_faults(planted: &Planted, capacity: u64) -> ssd::SsdFaults {
-    let middle = capacity / 2 / 4096 * 4096;
-    let region = |len: u64, retry_ns: Nanos, unreadable: bool| ssd::RetryRegion {
-        offset: middle,
+    let middle = middle_of(capacity);
+    let region = |(offset, len): (u64, u64), retry_ns: Nanos, unreadable: bool| ssd::RetryRegion {
+        offset,
         len,
         retry_ns,
         unreadable,
     };
     let mut failing = Vec::new();
     if planted.slow_region {
-        failing.push(region(capacity / 20, 1_000_000, false));
+        failing.push(region((middle, capacity / 20), 1_000_000, false));
     }
-    if planted.failing_region {
-        failing.push(region(capacity / 1000, 50_000_000, true));
+    if let Some(place) = planted.failing(capacity) {
+        failing.push(region(place, 50_000_000, true));
     }
     ssd::SsdFaults {
         flush_lies: planted.flush_lies,

@@ -94,6 +94,8 @@ impl<'s> ImportedRun<'s> {
             price: None,
             health_after: None,
             earlier_capacity: None,
+            temperature: None,
+            decision: None,
             together: None,
             simulated: false,
             target: target(self.path),

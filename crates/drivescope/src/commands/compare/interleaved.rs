@@ -100,7 +100,7 @@ fn plan(side: &Side, seed: u64) -> Result<PlannedRun, Failure> {
     let suite = side.suite.clone();
     let plan = planner::draft(suite, seed, engine, &target, false, WriteLevel::Read)?;
     planner::check_any_runs(&plan, &target)?;
-    Ok(PlannedRun { plan, target, claim: None, resumed: None })
+    Ok(PlannedRun { plan, target, claim: None, resumed: None, ended: Vec::new() })
 }
 
 fn sides(paths: &[String], options: &InterleavedArguments) -> Result<[Side; 2], Failure> {

@@ -111,5 +111,5 @@ fn plan(wish: &RunWish) -> Result<PlannedRun, Failure> {
     let seed = clock::now_ns();
     let plan = planner::plan(suite, seed, engine, &target, false, WriteLevel::Read)?;
     max_duration::check(&plan)?;
-    Ok(PlannedRun { plan, target, claim: None, resumed: None })
+    Ok(PlannedRun { plan, target, claim: None, resumed: None, ended: Vec::new() })
 }

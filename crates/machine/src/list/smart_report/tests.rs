@@ -11,7 +11,7 @@ const USB_NVME: &str = include_str!("samples/usb-nvme.json");
 const FARM_DISK: &str = include_str!("samples/farm.json");
 
 fn parse(output: &[u8]) -> Report {
-    json_of(output).map_or_else(no_json, |json| read(&json))
+    json_of(output).map_or_else(|| Report::note(no_json()), |json| read(&json))
 }
 
 fn health(sample: &str) -> Health {
