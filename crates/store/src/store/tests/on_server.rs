@@ -1,0 +1,204 @@
+//! What only a server has: versions of tables made on request, roles, and ways in which it is of no use.
+
+use super::*;
+use crate::schema::{init, init_text, upgrade};
+use crate::testing::{OWNER, PostgresServer};
+
+fn refused(location: &StoreLocation, fault: StoreFault, words: &[&str]) {
+    for opened in [Store::open(location), Store::open_existing(location)] {
+        says(&opened.unwrap_err(), fault, words);
+    }
+}
+
+fn says(error: &StoreError, fault: StoreFault, words: &[&str]) {
+    let message = error.to_string();
+    assert_eq!(error.fault, fault, "{message}");
+    for word in words {
+        assert!(message.contains(word), "{word}: {message}");
+    }
+    assert!(!message.contains("secret") && !message.contains('\n'), "{message}");
+}
+
+/// One server for all: starting one takes seconds.
+#[test]
+fn server_is_used_as_documented() {
+    let Some(mut server) = PostgresServer::start(&[]) else { return };
+    tables_are_made_and_changed_on_request_only(&server);
+    grants_and_roles_decide(&server);
+    passwords_come_from_files(&server);
+    writers_share_one_store(&server);
+    away_and_back(&mut server);
+    replica_is_read(&mut server);
+}
+
+fn tables_are_made_and_changed_on_request_only(server: &PostgresServer) {
+    let database = server.new_database();
+    let location = server.location_of(OWNER, &database);
+    let line = format!("drivescope store init{}", location.words());
+    refused(&location, StoreFault::Missing, &[&line]);
+    assert!(upgrade(&location).is_err());
+    let report = init(&location).unwrap();
+    assert_eq!((report.from, report.to, report.lacks.len()), (None, 2, 0));
+    assert_eq!(init(&location).unwrap().from, Some(2), "again, without harm");
+    assert_eq!(upgrade(&location).unwrap().from, Some(2));
+    Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
+
+    // An older one, as version 1 made it, with a run.
+    let old = server.new_database();
+    let text = init_text();
+    let first: Vec<&str> = text.split(";\n").take(sql::CREATE.len()).collect();
+    let copied = "INSERT INTO meta VALUES ('schema', '1')";
+    server.psql(&old, &format!("{};{copied}", first.join(";"))).unwrap();
+    let row =
+        "INSERT INTO runs VALUES ('00000000000f', '2026-01-31T12:00:00Z', 5, 1.5, NULL, 'quick',
+        '/x', 'sda', 'M', 'S', 'done', 0, 1, '{}')";
+    server.psql(&old, row).unwrap();
+    let old = server.location_of(OWNER, &old);
+    let line = format!("drivescope store upgrade{}", old.words());
+    refused(&old, StoreFault::OlderSchema, &["schema 1, this one needs 2", &line]);
+    assert_eq!(init(&old).unwrap_err().fault, StoreFault::OlderSchema);
+    let report = upgrade(&old).unwrap();
+    assert_eq!((report.from, report.to), (Some(1), 2));
+    let store = Store::open(&old).unwrap();
+    assert_eq!(ids(&store, &Filter::default()), ["00000000000f"]);
+    assert_eq!(store.newest_of_drives().unwrap()[0].serial.as_deref(), Some("S"));
+
+    server.psql(&database, "UPDATE meta SET value = '9'").unwrap();
+    refused(&location, StoreFault::NewerSchema, &["(schema 9, this one reads up to 2); update"]);
+    assert_eq!(upgrade(&location).unwrap_err().fault, StoreFault::NewerSchema);
+
+    let foreign = server.new_database();
+    server.psql(&foreign, "CREATE TABLE meta (a text); CREATE TABLE runs (b text)").unwrap();
+    let foreign = server.location_of(OWNER, &foreign);
+    refused(&foreign, StoreFault::Foreign, &["createdb drivescope"]);
+    assert_eq!(init(&foreign).unwrap_err().fault, StoreFault::Foreign);
+    let absent = server.location_of(OWNER, "absent");
+    refused(&absent, StoreFault::Missing, &["createdb absent"]);
+}
+
+fn grants_and_roles_decide(server: &PostgresServer) {
+    let location = server.new_store();
+    let database = location.shown().rsplit('/').next().unwrap().to_string();
+    let run = |sql: &str| server.psql(&database, sql).unwrap();
+    for (user, role) in [("h1", "agent"), ("h2", "agent"), ("rita", "reader"), ("sue", "submitter")]
+    {
+        run(&format!("CREATE ROLE {user} LOGIN; GRANT drivescope_{role} TO {user}"));
+    }
+    run("CREATE ROLE \"o'mara\" LOGIN");
+    let of = |user: &str| server.location_of(user, &database);
+    let open = |user: &str| Store::open(&of(user)).unwrap();
+
+    let (mut first, mut second) = (open("h1"), open("h2"));
+    first.save(&run_at(ID, 0)).unwrap();
+    second.save(&run_at("ffffffffffff", 1)).unwrap();
+    assert_eq!(ids(&first, &Filter::default()), [ID], "an agent sees its own runs only");
+    assert_eq!(second.get(ID).unwrap_err().fault, StoreFault::NoRun);
+    let error = second.save(&run_at(ID, 0)).unwrap_err();
+    says(&error, StoreFault::Denied, &["from another user", "drivescope_submitter"]);
+    let error = second.add_all(&[run_at(ID, 9)]).unwrap_err();
+    assert_eq!(error.fault, StoreFault::Denied, "{error}");
+    says(&first.remove(ID).unwrap_err(), StoreFault::Denied, &["DELETE", "ON runs TO \"h1\""]);
+    first.save(&run_at(ID, 0)).unwrap();
+
+    let mut reader = open("rita");
+    assert_eq!(ids(&reader, &Filter::default()), ["ffffffffffff", ID]);
+    let error = reader.save(&run_at("000000000001", 1)).unwrap_err();
+    says(&error, StoreFault::Denied, &["GRANT INSERT, UPDATE, DELETE ON runs TO \"rita\""]);
+    let mut submitter = open("sue");
+    submitter.save(&Run { note: Some("odd".into()), ..submitter.get(ID).unwrap() }).unwrap();
+    assert_eq!(first.get(ID).unwrap().note.as_deref(), Some("odd"), "it stays the agent's");
+    submitter.remove("ffffffffffff").unwrap();
+
+    let stranger = of("o'mara");
+    refused(
+        &stranger,
+        StoreFault::Denied,
+        &["on table meta", "GRANT SELECT ON meta TO \"o'mara\""],
+    );
+    run("GRANT SELECT ON meta, runs TO \"o'mara\"");
+    let error = Store::open_existing(&stranger).unwrap().list(&Filter::default()).unwrap_err();
+    says(
+        &error,
+        StoreFault::Denied,
+        &["for SELECT on table metrics", "GRANT SELECT ON metrics TO"],
+    );
+    run("GRANT SELECT ON metrics TO \"o'mara\"");
+    let listed = Store::open_existing(&stranger).unwrap().list(&Filter::default()).unwrap();
+    assert_eq!(listed.len(), 1, "no hidden rows for whom tables are granted");
+    assert_eq!(init(&of("rita")).unwrap_err().fault, StoreFault::Denied);
+}
+
+fn passwords_come_from_files(server: &PostgresServer) {
+    server.psql("postgres", "CREATE ROLE net LOGIN PASSWORD 'secret'").unwrap();
+    let address = format!("postgres://net@127.0.0.1:{}/postgres", server.port());
+    let location = StoreLocation::parse(Some(&address)).unwrap();
+    refused(&location, StoreFault::Denied, &["refuses the connection", "~/.pgpass"]);
+}
+
+fn writers_share_one_store(server: &PostgresServer) {
+    let location = server.new_store();
+    // All add the same runs, in different orders: each is there once, and nobody is refused.
+    let runs: Vec<Run> = (0..12).map(|i| run_at(&format!("{i:012x}"), i)).collect();
+    let added = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..6)
+            .map(|writer| {
+                let (location, mut runs) = (&location, runs.clone());
+                runs.rotate_left(writer * 2);
+                scope.spawn(move || {
+                    let mut store = Store::open(location).unwrap();
+                    runs.chunks(3).flat_map(|part| store.add_all(part).unwrap()).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect::<Vec<_>>()
+    });
+    assert_eq!(added.iter().filter(|added| **added == Added::New).count(), runs.len());
+    let store = Store::open(&location).unwrap();
+    assert_eq!(store.count(&Filter::default()).unwrap(), 12);
+}
+
+/// A run that is saved while the server is away waits in a file, and is sent once.
+fn away_and_back(server: &mut PostgresServer) {
+    let location = server.new_store();
+    let (_folder, file) = place();
+    let mut store = Store::open(&location).unwrap();
+    store.save(&run_at(ID, 0)).unwrap();
+    server.stop();
+    let run = run_at("ffffffffffff", 1);
+    says(&store.save(&run).unwrap_err(), StoreFault::Unreachable, &["check that the server runs"]);
+    refused(&location, StoreFault::Unreachable, &["cannot be reached"]);
+    let mut local = Store::open(&file).unwrap();
+    assert_eq!(local.waiting(&location).unwrap(), [""; 0]);
+    for run in [&run, &run_at("eeeeeeeeeeee", 2)] {
+        local.save(run).unwrap();
+        local.set_waiting(&run.id, &location).unwrap();
+        local.set_waiting(&run.id, &location).unwrap();
+    }
+    server.start_again();
+    assert_eq!(store.get(ID).unwrap().id, ID, "the connection is made anew");
+    // One of them was sent before, and the note of it was lost.
+    store.save(&run).unwrap();
+    let report = crate::send_waiting(&mut local, &mut store).unwrap();
+    assert_eq!((report.new, report.known), (1, 1));
+    assert_eq!(local.waiting(&location).unwrap(), [""; 0]);
+    assert_eq!(store.count(&Filter::default()).unwrap(), 3);
+    assert_eq!(local.count(&Filter::default()).unwrap(), 2, "nothing is removed");
+    // With a waiting run a store can be used as before.
+    assert_eq!(Store::open_existing(&file).unwrap().get("ffff").unwrap(), run);
+}
+
+fn replica_is_read(server: &mut PostgresServer) {
+    let location = server.new_store();
+    Store::open(&location).unwrap().save(&run_at(ID, 0)).unwrap();
+    server.stop();
+    let signal = server.data().join("standby.signal");
+    crate::testing::touch(&signal);
+    server.give(&signal);
+    server.start_again();
+    let mut store = Store::open_existing(&location).unwrap();
+    assert_eq!(store.get("last").unwrap().id, ID);
+    let words = ["takes no writes: it is a replica", "name the primary"];
+    says(&Store::open(&location).unwrap_err(), StoreFault::ReadOnly, &words);
+    says(&store.save(&run_at(ID, 0)).unwrap_err(), StoreFault::ReadOnly, &words);
+    says(&init(&location).unwrap_err(), StoreFault::ReadOnly, &words);
+}
