@@ -28,9 +28,11 @@ pub fn upgrade(location: &StoreLocation) -> Result<SchemaReport, StoreError> {
 }
 
 /// What [`init`] runs on a server, for an administrator to read.
-#[cfg(feature = "postgres")]
 pub fn init_text() -> String {
-    postgres::sql_text()
+    #[cfg(feature = "postgres")]
+    return postgres::sql_text();
+    #[cfg(not(feature = "postgres"))]
+    return "-- this build has no PostgreSQL store (feature postgres)".to_string();
 }
 
 fn apply(location: &StoreLocation, upgrades: bool) -> Result<SchemaReport, StoreError> {

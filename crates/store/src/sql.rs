@@ -194,6 +194,9 @@ pub(crate) const CLEAR_WAITING: &str = "DELETE FROM waiting WHERE run_id = $1 AN
 pub(crate) const WAITING: &str = "SELECT run_id FROM waiting JOIN runs ON id = run_id
     WHERE server = $1 ORDER BY started_unix_us, id";
 
+pub(crate) const WAITING_SERVERS: &str =
+    "SELECT server, COUNT(*) FROM waiting GROUP BY server ORDER BY server";
+
 #[cfg(test)]
 mod tests {
     use super::*;

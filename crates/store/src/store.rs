@@ -4,6 +4,7 @@ use crate::backend::{RunColumns, SqlRow, SqlValue, Statements, StoreTables, Wron
 use crate::document::{self, FormatError, ID_DIGITS};
 use crate::error::{StoreError, StoreFault};
 use crate::location::{StoreLocation, StorePlace};
+use crate::outbox;
 #[cfg(feature = "postgres")]
 use crate::postgres;
 use crate::sql;
@@ -36,6 +37,8 @@ pub struct Store {
     location: StoreLocation,
     /// Without a file, `tables` is an empty store in memory. A server always has its tables.
     exists: bool,
+    /// The server for which every run that is saved here waits.
+    waits_for: Option<StoreLocation>,
 }
 
 impl Store {
@@ -62,7 +65,8 @@ impl Store {
             #[cfg(feature = "postgres")]
             StorePlace::Server(address) => Box::new(postgres::open(address, true)?),
         };
-        Ok(Self { tables, location: absolute_location(location)?, exists: true })
+        let location = absolute_location(location)?;
+        Ok(Self { tables, location, exists: true, waits_for: None })
     }
 
     fn open_existing_with(
@@ -80,7 +84,14 @@ impl Store {
             #[cfg(feature = "postgres")]
             StorePlace::Server(address) => (Box::new(postgres::open(address, false)?), true),
         };
-        Ok(Self { tables, location: absolute_location(location)?, exists })
+        let location = absolute_location(location)?;
+        Ok(Self { tables, location, exists, waits_for: None })
+    }
+
+    /// This store, a file, in place of a server that is away: every run that is saved here waits for it; see
+    /// [`send_waiting`](crate::send_waiting).
+    pub fn in_place_of(self, server: StoreLocation) -> Self {
+        Self { waits_for: Some(server), ..self }
     }
 
     pub(crate) fn check_exists(&self) -> Result<(), StoreError> {
@@ -112,7 +123,11 @@ impl Store {
         self.check_exists()?;
         document::check(run)?;
         let started_unix_us = document::started_unix_us(run)?;
-        self.tables.write(&mut |statements| put(statements, run, started_unix_us))
+        let server = self.waits_for.as_ref().map(StoreLocation::shown);
+        self.tables.write(&mut |statements| {
+            put(statements, run, started_unix_us)?;
+            server.iter().try_for_each(|server| outbox::set_waiting(statements, &run.id, server))
+        })
     }
 
     /// Stores imported runs, and returns the effect on each: all of them, or none after an error. A stored run is

@@ -169,11 +169,11 @@ fn away_and_back(server: &mut PostgresServer) {
     refused(&location, StoreFault::Unreachable, &["cannot be reached"]);
     let mut local = Store::open(&file).unwrap();
     assert_eq!(local.waiting(&location).unwrap(), [""; 0]);
-    for run in [&run, &run_at("eeeeeeeeeeee", 2)] {
+    local = local.in_place_of(location.clone());
+    for run in [&run, &run_at("eeeeeeeeeeee", 2), &run] {
         local.save(run).unwrap();
-        local.set_waiting(&run.id, &location).unwrap();
-        local.set_waiting(&run.id, &location).unwrap();
     }
+    assert_eq!(local.waiting_servers().unwrap(), [(location.shown(), 2)]);
     server.start_again();
     assert_eq!(store.get(ID).unwrap().id, ID, "the connection is made anew");
     // One of them was sent before, and the note of it was lost.
