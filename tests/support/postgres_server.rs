@@ -65,7 +65,8 @@ impl PostgresServer {
         Some(server)
     }
 
-    fn command(&self, program: &str) -> Command {
+    /// A program of the server, or another one by its path, as the server's user.
+    pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(self.programs.join(program));
         command.current_dir(self.folder.path());
         if let Some((user, group)) = self.user {
@@ -83,6 +84,11 @@ impl PostgresServer {
 
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+
+    /// Also the folder of its socket.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     pub fn port(&self) -> u16 {

@@ -9,6 +9,8 @@ mod contract;
 mod faults;
 mod on_disk;
 #[cfg(feature = "postgres")]
+mod on_network;
+#[cfg(feature = "postgres")]
 mod on_server;
 
 const ID: &str = "0123456789ab";

@@ -41,7 +41,7 @@ const CASES: &[(&str, fn(Fresh<'_>))] = &[
     ("runs_without_clock_are_ordered_by_saving", chosen::runs_without_clock_are_ordered_by_saving),
 ];
 
-fn keep_the_contract(fresh: Fresh<'_>) {
+pub fn keep_the_contract(fresh: Fresh<'_>) {
     for (name, case) in CASES {
         // Shown if one fails.
         println!("{name}");

@@ -4,13 +4,13 @@ use super::*;
 use crate::schema::{init, init_text, upgrade};
 use crate::testing::{OWNER, PostgresServer};
 
-fn refused(location: &StoreLocation, fault: StoreFault, words: &[&str]) {
+pub fn refused(location: &StoreLocation, fault: StoreFault, words: &[&str]) {
     for opened in [Store::open(location), Store::open_existing(location)] {
         says(&opened.unwrap_err(), fault, words);
     }
 }
 
-fn says(error: &StoreError, fault: StoreFault, words: &[&str]) {
+pub fn says(error: &StoreError, fault: StoreFault, words: &[&str]) {
     let message = error.to_string();
     assert_eq!(error.fault, fault, "{message}");
     for word in words {
@@ -25,7 +25,7 @@ fn server_is_used_as_documented() {
     let Some(mut server) = PostgresServer::start(&[]) else { return };
     tables_are_made_and_changed_on_request_only(&server);
     grants_and_roles_decide(&server);
-    passwords_come_from_files(&server);
+    queries_use_indexes(&server);
     writers_share_one_store(&server);
     away_and_back(&mut server);
     replica_is_read(&mut server);
@@ -128,11 +128,69 @@ fn grants_and_roles_decide(server: &PostgresServer) {
     assert_eq!(init(&of("rita")).unwrap_err().fault, StoreFault::Denied);
 }
 
-fn passwords_come_from_files(server: &PostgresServer) {
-    server.psql("postgres", "CREATE ROLE net LOGIN PASSWORD 'secret'").unwrap();
-    let address = format!("postgres://net@127.0.0.1:{}/postgres", server.port());
-    let location = StoreLocation::parse(Some(&address)).unwrap();
-    refused(&location, StoreFault::Denied, &["refuses the connection", "~/.pgpass"]);
+/// Fills a database on the server: 40,000 runs of 400 drives, 10 metrics each.
+const MANY: &str = "INSERT INTO runs SELECT to_hex(n * 7919 + 68719476736 * 16), '2026-01-31T12:00:00Z',
+        n * 1000000, 60, CASE n % 50 WHEN 0 THEN 'label ' || n / 50 END, 'standard', '/dev/sd' || n % 24,
+        'sd' || n % 24, 'MODEL-' || n % 20, 'SERIAL-' || n % 400, 'done', 0, 1, '{}'
+    FROM generate_series(1::bigint, 40000) n;
+    INSERT INTO metrics SELECT id, o, 'transfer.cell_' || o || '.read.iops', o, '1/s', o, o, 1
+    FROM runs, generate_series(0, 9) o;
+    ANALYZE";
+
+/// With the planner's own choice: nothing is forbidden to it.
+fn queries_use_indexes(server: &PostgresServer) {
+    let location = server.new_store();
+    let database = location.shown().rsplit('/').next().unwrap().to_string();
+    server.psql(&database, MANY).unwrap();
+    server.psql(&database, "CREATE ROLE ada LOGIN; GRANT drivescope_reader TO ada").unwrap();
+    // Row security must not keep a reader from the indexes.
+    let readers = [OWNER, "ada"].map(|user| server.location_of(user, &database));
+    let limited = Filter { limit: Some(100), ..Filter::default() };
+    let with = |change: fn(&mut Filter)| {
+        let mut filter = limited.clone();
+        change(&mut filter);
+        filter
+    };
+    let list = |filter: Filter| {
+        let mut values = chosen(&filter);
+        values.extend([filter.rows().into(), filter.skip.into()]);
+        (sql::LIST, values)
+    };
+    let drive = |filter: &mut Filter| filter.drive = Some("serial-77".into());
+    let id: SqlValue = "0123456789ab".into();
+    let queries = [
+        list(limited.clone()),
+        list(with(|filter| filter.skip = 2_000)),
+        list(with(drive)),
+        list(Filter { limit: None, ..with(drive) }),
+        list(with(|filter| filter.drive = Some("model-3".into()))),
+        list(with(|filter| filter.label = Some("Label 77".into()))),
+        list(with(|filter| filter.text = Some("label 77".into()))),
+        (sql::COUNT, chosen(&with(drive))),
+        (sql::FIND, vec!["0123".into(), "0123g".into()]),
+        (sql::GET_DOCUMENT, vec![id.clone()]),
+        (sql::GET_PLACE, vec![id.clone()]),
+        (sql::REMOVE_METRICS, vec![id]),
+        (sql::NEWEST_PLACE, vec![]),
+        (sql::NEWEST, vec![]),
+    ];
+    for location in &readers {
+        let store = Store::open_existing(location).unwrap();
+        let plan = |sql: &str, values: &[SqlValue]| {
+            store.select(&format!("EXPLAIN (COSTS OFF) {sql}"), values, SqlRow::text).unwrap()
+        };
+        for (sql, values) in &queries {
+            if *sql == sql::REMOVE_METRICS && location != &readers[0] {
+                continue;
+            }
+            let plan = plan(sql, values).join("\n");
+            assert!(!plan.contains("Seq Scan"), "{sql}\n{values:?}\n{plan}");
+        }
+        let newest = plan(store.tables.newest_of_drives(), &[]).join("\n");
+        assert!(!newest.contains("Seq Scan"), "{newest}");
+        assert_eq!(store.newest_of_drives().unwrap().len(), 1200);
+        assert!(plan("SELECT MAX(value) FROM metrics", &[]).join("").contains("Seq Scan"));
+    }
 }
 
 fn writers_share_one_store(server: &PostgresServer) {
