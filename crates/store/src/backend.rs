@@ -143,6 +143,17 @@ pub(crate) trait Statements {
     fn lock_run(&mut self, id: &str) -> Result<(), StoreError>;
 }
 
+/// Texts of queries that are not the same in a file and on a server.
+#[derive(Debug)]
+pub(crate) struct Searches {
+    /// As [`sql::LIST`](crate::sql::LIST).
+    pub list: &'static str,
+    /// As [`sql::COUNT`](crate::sql::COUNT).
+    pub count: &'static str,
+    /// As [`sql::NEWEST_OF_DRIVES`](crate::sql::NEWEST_OF_DRIVES).
+    pub newest_of_drives: &'static str,
+}
+
 /// Work of a transaction; it may be called again after a lost connection.
 pub(crate) type Work<'w> = dyn FnMut(&mut dyn Statements) -> Result<(), StoreError> + 'w;
 
@@ -153,8 +164,8 @@ pub(crate) trait StoreTables: Debug + Send {
     /// Runs the work in one transaction, which is durable when this returns. Nothing is changed after an error.
     fn write(&mut self, work: &mut Work<'_>) -> Result<(), StoreError>;
 
-    /// Text of the query for the newest run of each drive.
-    fn newest_of_drives(&self) -> &'static str;
+    /// The queries that search runs.
+    fn searches(&self) -> &'static Searches;
 
     /// The error for contents that this program never writes.
     fn damaged(&self, reason: &str) -> StoreError;

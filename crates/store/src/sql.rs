@@ -129,7 +129,9 @@ macro_rules! chosen {
 
 /// Summaries, newest first: the parameters of [`chosen`], then limit and offset. Reads the metrics of shown runs only.
 /// The headline is the first main figure of a test.
-pub(crate) const LIST: &str = concat!(
+macro_rules! list {
+    ($chosen:expr) => {
+        concat!(
     "SELECT
         id, started_at, elapsed_s, label, suite, target,
         drive_name, drive_model, drive_serial, status, simulated, format,
@@ -144,7 +146,7 @@ pub(crate) const LIST: &str = concat!(
     FROM (SELECT id, started_at, started_unix_us, elapsed_s, label, suite, target,
             drive_name, drive_model, drive_serial, status, simulated, format
         FROM runs ",
-    chosen!(),
+    $chosen,
     " ORDER BY started_unix_us DESC, id DESC
         LIMIT $6 OFFSET $7) shown
     LEFT JOIN metrics headline ON headline.run_id = shown.id AND headline.ordinal =
@@ -157,9 +159,38 @@ pub(crate) const LIST: &str = concat!(
             OR key LIKE 'fill.%.mean!_mb!_s' ESCAPE '!'
             OR key LIKE 'verify.%.real!_bytes' ESCAPE '!'))
     ORDER BY shown.started_unix_us DESC, shown.id DESC"
-);
+)
+    };
+}
+
+pub(crate) const LIST: &str = list!(chosen!());
 
 pub(crate) const COUNT: &str = concat!("SELECT COUNT(*) FROM runs ", chosen!());
+
+/// As [`chosen`], on a server. It first searches the few thousand places: an `ARRAY` is searched before the plan's other
+/// parts, so that the index by place can be used. Long labels are cut for their index.
+#[cfg(feature = "postgres")]
+macro_rules! chosen_by_place {
+    () => {
+        "WHERE ($1 = '%' OR place = ANY (ARRAY(
+                SELECT place FROM places WHERE drive_names LIKE $1 ESCAPE '!')))
+          AND (CAST($2 AS TEXT) IS NULL
+            OR LEFT(LOWER(label), 200) = LEFT($2, 200) AND LOWER(label) = $2)
+          AND ($3 = '%' OR place = ANY (ARRAY(
+                SELECT place FROM places WHERE drive_names LIKE $3 ESCAPE '!'
+                    OR suite LIKE $3 ESCAPE '!'))
+            OR LOWER(label) LIKE $3 ESCAPE '!'
+            OR id LIKE $3 ESCAPE '!')
+          AND (CAST($4 AS TEXT) IS NULL OR status = $4)
+          AND (CAST($5 AS BIGINT) IS NULL OR simulated = $5)"
+    };
+}
+
+#[cfg(feature = "postgres")]
+pub(crate) const LIST_BY_PLACE: &str = list!(chosen_by_place!());
+
+#[cfg(feature = "postgres")]
+pub(crate) const COUNT_BY_PLACE: &str = concat!("SELECT COUNT(*) FROM runs ", chosen_by_place!());
 
 /// All ids, the oldest run first.
 pub(crate) const IDS: &str = "SELECT id FROM runs ORDER BY started_unix_us, id";

@@ -171,7 +171,7 @@ impl Store {
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
         let mut values = chosen(filter);
         values.extend([filter.rows().into(), filter.skip.into()]);
-        self.select(sql::LIST, &values, summary)
+        self.select(self.tables.searches().list, &values, summary)
     }
 
     /// Ignores the filter's limit.
@@ -179,14 +179,14 @@ impl Store {
         let counted = if filter.is_empty() {
             self.select(sql::COUNT_ALL, &[], SqlRow::int)
         } else {
-            self.select(sql::COUNT, &chosen(filter), SqlRow::int)
+            self.select(self.tables.searches().count, &chosen(filter), SqlRow::int)
         };
         Ok(counted?.pop().unwrap_or(0).unsigned_abs())
     }
 
     /// The newest run of each drive, the newest of all first.
     pub fn newest_of_drives(&self) -> Result<Vec<NewestRun>, StoreError> {
-        self.select(self.tables.newest_of_drives(), &[], |row| {
+        self.select(self.tables.searches().newest_of_drives, &[], |row| {
             let id = row.text()?;
             let (name, model) = (row.optional_text()?, row.optional_text()?);
             Ok(NewestRun { id, name, model, serial: row.optional_text()? })

@@ -18,41 +18,67 @@ const LOCK_TABLES: &str = "SELECT pg_advisory_xact_lock(hashtextextended('drives
 /// Group roles; each user or agent gets a login of its own that is a member of one.
 const ROLES: [&str; 3] = ["drivescope_agent", "drivescope_reader", "drivescope_submitter"];
 
-/// What many writers and many runs need beside the tables of a file. `drive_key` finds the newest run of each drive.
+/// What many writers and many runs need beside the tables of a file.
+///
+/// A place is a target with its drive and suite; there are far fewer than runs, so that the search for a part of a name
+/// reads them all. It is named by a hash, since an index takes no long texts. SHA-256 is there in FIPS mode, too.
 const FOR_MANY: &[&str] = &[
     "ALTER TABLE runs
         ADD COLUMN host TEXT COLLATE \"C\",
         ADD COLUMN drive_firmware TEXT COLLATE \"C\",
         ADD COLUMN saved_by TEXT NOT NULL DEFAULT current_user,
-        ADD COLUMN drive_key TEXT COLLATE \"C\" NOT NULL GENERATED ALWAYS AS (
-            COALESCE(drive_name, '') || E'\\x1f' || COALESCE(drive_model, '') || E'\\x1f' ||
-            COALESCE(drive_serial, '')) STORED",
-    "CREATE INDEX runs_by_drive ON runs (drive_key, started_unix_us, id)",
-    "CREATE INDEX runs_by_label ON runs (LOWER(label), started_unix_us, id)",
+        ADD COLUMN place TEXT COLLATE \"C\" NOT NULL GENERATED ALWAYS AS (
+            LEFT(encode(sha256(decode(replace(
+                target || E'\\x1f' || COALESCE(drive_name, '') || E'\\x1f' ||
+                COALESCE(drive_model, '') || E'\\x1f' || COALESCE(drive_serial, '') ||
+                E'\\x1f' || suite, E'\\\\', E'\\\\\\\\'), 'escape')), 'hex'), 32)) STORED",
+    "CREATE TABLE places (
+        place TEXT COLLATE \"C\" NOT NULL PRIMARY KEY,
+        drive_names TEXT COLLATE \"C\" NOT NULL,
+        suite TEXT COLLATE \"C\" NOT NULL
+    )",
+    "INSERT INTO places SELECT DISTINCT ON (place) place,
+        LOWER(concat_ws(E'\\x1f', target, drive_name, drive_model, drive_serial)), LOWER(suite)
+        FROM runs",
+    // As the owner, since an agent need not write there; by name, since a user may have a table of that name.
+    "CREATE FUNCTION note_place() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+        SET search_path = pg_catalog, pg_temp AS $$ BEGIN
+            EXECUTE format('INSERT INTO %I.places VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+                TG_TABLE_SCHEMA) USING NEW.place, LOWER(concat_ws(E'\\x1f', NEW.target,
+                NEW.drive_name, NEW.drive_model, NEW.drive_serial)), LOWER(NEW.suite);
+            RETURN NULL;
+        END $$",
+    "CREATE TRIGGER note_place AFTER INSERT OR UPDATE ON runs
+        FOR EACH ROW EXECUTE FUNCTION note_place()",
+    "CREATE INDEX runs_by_place ON runs (place, started_unix_us, id)",
+    "CREATE INDEX runs_by_label ON runs (LEFT(LOWER(label), 200), started_unix_us, id)",
     // An agent sees and changes only what its own login has saved; grants alone decide for all others.
     "ALTER TABLE runs ENABLE ROW LEVEL SECURITY",
     "ALTER TABLE metrics ENABLE ROW LEVEL SECURITY",
+    "ALTER TABLE places ENABLE ROW LEVEL SECURITY",
     "CREATE POLICY granted ON runs USING (true)",
     "CREATE POLICY granted ON metrics USING (true)",
+    "CREATE POLICY granted ON places USING (true)",
 ];
 
-/// The search for a part of a name. Without it each search reads all runs.
+/// The search for a part of a label or an id. Without it each search reads all runs.
 const FOR_SEARCH: &[&str] = &[
     "CREATE EXTENSION IF NOT EXISTS pg_trgm",
-    "CREATE INDEX IF NOT EXISTS runs_by_text ON runs USING gin (
-        LOWER(target) gin_trgm_ops, LOWER(drive_name) gin_trgm_ops,
-        LOWER(drive_model) gin_trgm_ops, LOWER(drive_serial) gin_trgm_ops,
-        LOWER(label) gin_trgm_ops, LOWER(suite) gin_trgm_ops, id gin_trgm_ops)",
+    "CREATE INDEX IF NOT EXISTS runs_by_text ON runs
+        USING gin (LOWER(label) gin_trgm_ops, id gin_trgm_ops)",
 ];
 
 const GRANTS: &[&str] = &[
     "DROP POLICY IF EXISTS own_rows ON runs",
     "DROP POLICY IF EXISTS own_rows ON metrics",
+    "DROP POLICY IF EXISTS own_rows ON places",
     "CREATE POLICY own_rows ON runs AS RESTRICTIVE TO drivescope_agent
         USING (saved_by = current_user)",
     "CREATE POLICY own_rows ON metrics AS RESTRICTIVE TO drivescope_agent
         USING (EXISTS (SELECT 1 FROM runs WHERE id = run_id AND saved_by = current_user))",
-    "GRANT SELECT ON meta, runs, metrics
+    "CREATE POLICY own_rows ON places AS RESTRICTIVE TO drivescope_agent USING (EXISTS (
+        SELECT 1 FROM runs WHERE runs.place = places.place AND saved_by = current_user))",
+    "GRANT SELECT ON meta, runs, metrics, places
         TO drivescope_agent, drivescope_reader, drivescope_submitter",
     "GRANT INSERT, UPDATE ON runs TO drivescope_agent, drivescope_submitter",
     "GRANT INSERT, DELETE ON metrics TO drivescope_agent, drivescope_submitter",
@@ -133,7 +159,7 @@ pub(crate) fn apply(address: &ServerAddress, upgrades: bool) -> Result<SchemaRep
     let mut lacks = Vec::new();
     if let Err(error) = run_all(&mut client, FOR_SEARCH.iter().copied()) {
         lacks.push(format!(
-            "search for parts of names is slow: {}; install pg_trgm (Debian: in postgresql, others: \
+            "search for parts of labels and ids is slow: {}; install pg_trgm (Debian: in postgresql, others: \
              postgresql-contrib), then drivescope store upgrade",
             words(&error)
         ));

@@ -18,23 +18,22 @@ pub(super) const PUT_METRICS: &str =
 /// Rights that this user lacks, with their tables: those that fewer statements need come last.
 pub(super) const MISSING_RIGHTS: &str = "SELECT priv, tab FROM (VALUES
         ('SELECT', 'meta', 1), ('SELECT', 'runs', 2), ('INSERT', 'runs', 3), ('UPDATE', 'runs', 4),
-        ('SELECT', 'metrics', 5), ('INSERT', 'metrics', 6), ('DELETE', 'metrics', 7),
+        ('SELECT', 'metrics', 5), ('SELECT', 'places', 5), ('INSERT', 'metrics', 6), ('DELETE', 'metrics', 7),
         ('DELETE', 'runs', 8)
     ) needed (priv, tab, place)
     WHERE NOT COALESCE(has_table_privilege(to_regclass(tab), priv), true) ORDER BY place";
 
-/// As [`crate::sql::NEWEST_OF_DRIVES`], by one look into an index for each drive: windows would read all runs.
-pub(super) const NEWEST_OF_DRIVES: &str = "WITH RECURSIVE named (drive_key) AS (
-        (SELECT drive_key FROM runs ORDER BY drive_key LIMIT 1)
-        UNION ALL
-        SELECT (SELECT drive_key FROM runs WHERE drive_key > named.drive_key
-                ORDER BY drive_key LIMIT 1)
-            FROM named WHERE named.drive_key IS NOT NULL)
-    SELECT newest.id, newest.drive_name, newest.drive_model, newest.drive_serial
-    FROM named, LATERAL (SELECT id, started_unix_us, drive_name, drive_model, drive_serial
-        FROM runs WHERE drive_key = named.drive_key
-        ORDER BY started_unix_us DESC, id DESC LIMIT 1) newest
-    ORDER BY newest.started_unix_us DESC, newest.id DESC";
+/// As [`crate::sql::NEWEST_OF_DRIVES`], by one look into an index for each place: a window over runs reads them all.
+pub(super) const NEWEST_OF_DRIVES: &str = "SELECT id, drive_name, drive_model, drive_serial
+    FROM (SELECT newest.*, ROW_NUMBER() OVER (
+            PARTITION BY drive_name, drive_model, drive_serial
+            ORDER BY started_unix_us DESC, id DESC) number
+        FROM places, LATERAL (
+            SELECT id, started_unix_us, drive_name, drive_model, drive_serial
+            FROM runs WHERE runs.place = places.place
+            ORDER BY started_unix_us DESC, id DESC LIMIT 1) newest) numbered
+    WHERE number = 1
+    ORDER BY started_unix_us DESC, id DESC";
 
 pub(super) const HAS_META: &str = "SELECT to_regclass('meta') IS NOT NULL";
 

@@ -4,7 +4,7 @@
 use super::address::ServerAddress;
 use super::server_errors::{damaged, is_of_connection, missing_grants, of_statement};
 use super::{connect, sql_of_server};
-use crate::backend::{RunColumns, SqlRow, SqlValue, Statements, StoreTables, Work};
+use crate::backend::{RunColumns, Searches, SqlRow, SqlValue, Statements, StoreTables, Work};
 use crate::error::StoreError;
 use crate::sql;
 use drivescope_model::document::Metric;
@@ -12,6 +12,9 @@ use postgres::error::{DbError, SqlState};
 use postgres::types::{FromSql, ToSql, Type};
 use postgres::{Client, Error, Row, Transaction};
 use std::cell::RefCell;
+
+/// An index takes no longer ones. The document has the whole key.
+const KEY_LETTERS_MAX: usize = 500;
 
 pub(crate) struct PostgresTables {
     address: ServerAddress,
@@ -165,8 +168,12 @@ impl StoreTables for PostgresTables {
         })
     }
 
-    fn newest_of_drives(&self) -> &'static str {
-        sql_of_server::NEWEST_OF_DRIVES
+    fn searches(&self) -> &'static Searches {
+        &Searches {
+            list: sql::LIST_BY_PLACE,
+            count: sql::COUNT_BY_PLACE,
+            newest_of_drives: sql_of_server::NEWEST_OF_DRIVES,
+        }
     }
 
     fn damaged(&self, reason: &str) -> StoreError {
@@ -216,7 +223,9 @@ impl Statements for PostgresStatements<'_, '_> {
         };
         let numbers =
             |of: fn(&Metric) -> f64| -> Vec<f64> { metrics.iter().map(|m| of(m)).collect() };
-        let (keys, units) = (texts(|m| &m.key), texts(|m| &m.unit));
+        let cut = |key: String| key.chars().take(KEY_LETTERS_MAX).collect();
+        let keys: Vec<String> = texts(|m| &m.key).into_iter().map(cut).collect();
+        let units = texts(|m| &m.unit);
         let [values, lows, highs] = [numbers(|m| m.value), numbers(|m| m.low), numbers(|m| m.high)];
         let valid: Vec<i64> = metrics.iter().map(|m| m.valid.into()).collect();
         let done = self.transaction.execute_typed(

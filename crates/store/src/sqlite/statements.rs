@@ -1,6 +1,6 @@
 //! Statements on an SQLite file.
 
-use crate::backend::{RunColumns, SqlRow, SqlValue, Statements, StoreTables, Work};
+use crate::backend::{RunColumns, Searches, SqlRow, SqlValue, Statements, StoreTables, Work};
 use crate::error::StoreError;
 use crate::sql;
 use drivescope_model::document::Metric;
@@ -66,8 +66,8 @@ impl StoreTables for SqliteTables {
         transaction.commit().map_err(fail)
     }
 
-    fn newest_of_drives(&self) -> &'static str {
-        sql::NEWEST_OF_DRIVES
+    fn searches(&self) -> &'static Searches {
+        &Searches { list: sql::LIST, count: sql::COUNT, newest_of_drives: sql::NEWEST_OF_DRIVES }
     }
 
     fn damaged(&self, reason: &str) -> StoreError {

@@ -412,4 +412,15 @@ fn hostile_text_comes_back_the_same(fresh: Fresh<'_>) {
     assert_eq!(store.get(ID).unwrap(), read[0]);
     let part = Filter { drive: Some("'; drop TABLE".into()), ..Filter::default() };
     assert_eq!(ids(&store, &part), [ID]);
+
+    // Longer than an index takes.
+    let long: String = (0..3_000).map(|n| format!("größe {n} ")).collect();
+    run.label = Some(long.clone());
+    run.target.path = long.clone();
+    run.tests[0].metrics[0].key = long.clone();
+    store.save(&run).unwrap();
+    let labelled = Filter { label: Some(long.to_ascii_uppercase()), ..Filter::default() };
+    assert_eq!(ids(&store, &labelled), [ID]);
+    let text = Filter { text: Some("GRößE 2999".into()), ..Filter::default() };
+    assert_eq!(ids(&store, &text), [ID]);
 }
