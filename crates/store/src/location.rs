@@ -139,7 +139,8 @@ fn server(_text: &str) -> Result<StorePlace, StoreError> {
 #[cfg(feature = "postgres")]
 fn server(text: &str) -> Result<StorePlace, StoreError> {
     let fault = |message: String| StoreError::new(StoreFault::Location, message);
-    let is_seen = std::env::var(VARIABLE).map_or(true, |named| named != text);
+    let is_word = std::env::args_os().any(|word| word.to_string_lossy().contains(text));
+    let is_seen = is_word || std::env::var(VARIABLE).map_or(true, |named| named != text);
     let rest = postgres::after_scheme(text).unwrap_or_default();
     let around = Surroundings { variable: &|name| std::env::var(name).ok(), user: user_name() };
     let mut address = ServerAddress::parse(rest, &around).map_err(|why| {

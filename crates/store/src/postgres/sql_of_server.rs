@@ -4,6 +4,10 @@
 pub(super) const LIMITS: &str =
     "SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = '60s'";
 
+/// Without compiling: it takes a second for queries whose rows take milliseconds, since their number is overestimated.
+pub(super) const BEGIN_READING: &str =
+    "BEGIN READ ONLY; SET LOCAL jit = off; SET LOCAL statement_timeout = '60s'";
+
 /// Version of the server, and whether it takes writes.
 pub(super) const ABOUT: &str =
     "SELECT current_setting('server_version_num'), current_setting('transaction_read_only')";

@@ -144,7 +144,12 @@ impl From<Error> for ServerFailure {
 impl StoreTables for PostgresTables {
     fn read(&self, sql: &str, values: &[SqlValue]) -> Result<Vec<SqlRow>, StoreError> {
         self.with_client(false, |client| {
-            let rows = client.query_typed(sql, &references(&typed(values)))?;
+            client.batch_execute(sql_of_server::BEGIN_READING)?;
+            let rows = client.query_typed(sql, &references(&typed(values)));
+            // Also after an error, which matters more than that of this.
+            let ended = client.batch_execute("COMMIT");
+            let rows = rows?;
+            ended?;
             Ok(rows.iter().map(sql_row).collect::<Result<Vec<_>, Error>>()?)
         })
     }

@@ -194,6 +194,8 @@ fn queries_use_indexes(server: &PostgresServer) {
             check(sql, values);
         }
         check(store.tables.searches().newest_of_drives, &[]);
+        let jit = store.select("SELECT current_setting('jit')", &[], SqlRow::text).unwrap();
+        assert_eq!(jit, ["off"]);
         assert_eq!(store.newest_of_drives().unwrap().len(), 1200);
         assert!(plan("SELECT MAX(value) FROM metrics", &[]).join("").contains("Seq Scan"));
     }
