@@ -120,7 +120,7 @@ fn copy_runs(client: &mut Client, count: u64) {
         let (id, model) = (id(number), format!("MODEL-{:02}", drive / DRIVES_OF_A_MODEL));
         let serial = format!("SERIAL-{drive:05}");
         // A million whole documents are 8 GB, and no query but for a document reads them.
-        let is_short = count > WHOLE_MAX && drive % 10 != 0;
+        let is_short = count > WHOLE_MAX && !drive.is_multiple_of(10);
         let like = if is_short { "{}" } else { &like };
         let document = like.replace("(ID)", &id).replace("(START)", &at);
         let document = document.replace("(MODEL)", &model).replace("(SERIAL)", &serial);

@@ -121,7 +121,7 @@ pub(super) fn of_statement(error: &Error, address: &ServerAddress) -> StoreError
     let (shown, why) = (address.shown(), words(error));
     let new = |fault, message: String| StoreError::new(fault, message);
     let Some(db) = error.as_db_error() else {
-        // A row of other types than the tables have is no matter of the connection.
+        // Not of the connection: a row has other types than the tables.
         return if is_of_connection(error) {
             unreachable(&why, address)
         } else {

@@ -9,7 +9,9 @@ use std::cell::Cell;
 /// Makes a new empty store.
 pub type Fresh<'f> = &'f dyn Fn() -> StoreLocation;
 
-const CASES: &[(&str, fn(Fresh<'_>))] = &[
+type Case = (&'static str, fn(Fresh<'_>));
+
+const CASES: &[Case] = &[
     ("a_run_with_every_field_comes_back_the_same", a_run_with_every_field_comes_back_the_same),
     ("what_comes_from_elsewhere_replaces_nothing", what_comes_from_elsewhere_replaces_nothing),
     ("interrupted_run_is_completed_by_itself_only", interrupted_run_is_completed_by_itself_only),

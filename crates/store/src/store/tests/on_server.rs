@@ -203,7 +203,7 @@ fn queries_use_indexes(server: &PostgresServer) {
 
 fn writers_share_one_store(server: &PostgresServer) {
     let location = server.new_store();
-    // All add the same runs, in different orders: each is there once, and nobody is refused.
+    // All add the same runs, in different orders: each is there once, and no writer is refused.
     let runs: Vec<Run> = (0..12).map(|i| run_at(&format!("{i:012x}"), i)).collect();
     let added = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..6)
