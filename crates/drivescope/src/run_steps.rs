@@ -90,7 +90,8 @@ pub fn carry_out(
 }
 
 /// A signal meanwhile ends the run afterwards, so that no half-made store is left. An earlier signal has already been
-/// handled. Where the server of a store is away, the local store takes its place. Without a writable home and without --store, a note says that the run is not saved.
+/// handled. Where the server of a store is away, the local store takes its place. Without a writable home and without
+/// --store, a note says that the run is not saved.
 pub fn open_store(
     store: Option<&str>,
     is_claimed: bool,

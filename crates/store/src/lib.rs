@@ -14,6 +14,7 @@ mod outbox;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod schema;
+mod schema_report;
 mod sql;
 mod sqlite;
 mod store;
@@ -26,6 +27,7 @@ pub use document::{FormatError, check, from_file, from_json, to_json};
 pub use drive_runs::{DriveRuns, FoundDrive};
 pub use error::{StoreError, StoreFault};
 pub use location::{StoreLocation, store_words};
-pub use schema::{SchemaReport, init, init_text, upgrade};
+pub use schema::{init, init_text, upgrade};
+pub use schema_report::SchemaReport;
 pub use store::{Added, Store};
 pub use summary::{Filter, NewestRun, RunSummary};

@@ -1,20 +1,10 @@
 //! Runs in a file that wait for a server: it was away when they were saved.
 
-use crate::backend::{SqlRow, Statements};
+use crate::backend::SqlRow;
 use crate::error::StoreError;
 use crate::location::StoreLocation;
 use crate::sql;
 use crate::store::Store;
-
-/// Notes that a run waits for the server that is shown so.
-pub(crate) fn set_waiting(
-    statements: &mut dyn Statements,
-    id: &str,
-    server: &str,
-) -> Result<(), StoreError> {
-    statements.execute(sql::CREATE_WAITING, &[])?;
-    statements.execute(sql::SET_WAITING, &[id.into(), server.into()])
-}
 
 impl Store {
     pub(crate) fn clear_waiting(

@@ -4,17 +4,9 @@ use crate::error::StoreError;
 use crate::location::{StoreLocation, StorePlace};
 #[cfg(feature = "postgres")]
 use crate::postgres;
+use crate::schema_report::SchemaReport;
 use crate::sql;
 use crate::store::Store;
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SchemaReport {
-    /// Version of the tables before; `None`: there were none.
-    pub from: Option<u32>,
-    pub to: u32,
-    /// What could not be made, with the remedy.
-    pub lacks: Vec<String>,
-}
 
 /// Makes the tables of a store, and what belongs to them; what is there stays. Errors: older or newer tables are there,
 /// or the user may not make them.

@@ -167,8 +167,8 @@ pub(crate) const LIST: &str = list!(chosen!());
 
 pub(crate) const COUNT: &str = concat!("SELECT COUNT(*) FROM runs ", chosen!());
 
-/// As [`chosen`], on a server. It first searches the few thousand places: an `ARRAY` is searched before the plan's other
-/// parts, so that the index by place can be used. Long labels are cut for their index.
+/// As [`chosen`], on a server. It searches the few thousand places first: an `ARRAY` is made before the rest of the
+/// plan runs, so that the index by place can be used. Long labels are cut for their index.
 #[cfg(feature = "postgres")]
 macro_rules! chosen_by_place {
     () => {

@@ -4,7 +4,6 @@ use crate::backend::{RunColumns, SqlRow, SqlValue, Statements, StoreTables, Wron
 use crate::document::{self, FormatError, ID_DIGITS};
 use crate::error::{StoreError, StoreFault};
 use crate::location::{StoreLocation, StorePlace};
-use crate::outbox;
 #[cfg(feature = "postgres")]
 use crate::postgres;
 use crate::sql;
@@ -126,7 +125,7 @@ impl Store {
         let server = self.waits_for.as_ref().map(StoreLocation::shown);
         self.tables.write(&mut |statements| {
             put(statements, run, started_unix_us)?;
-            server.iter().try_for_each(|server| outbox::set_waiting(statements, &run.id, server))
+            server.iter().try_for_each(|server| set_waiting(statements, &run.id, server))
         })
     }
 
@@ -376,6 +375,12 @@ fn put(statements: &mut dyn Statements, run: &Run, started_unix_us: i64) -> Resu
     statements.execute(sql::REMOVE_METRICS, &[(&run.id).into()])?;
     let metrics: Vec<_> = run.tests.iter().flat_map(|test| &test.metrics).collect();
     statements.put_metrics(&run.id, &metrics)
+}
+
+/// Notes that a run waits for the server that is shown so.
+fn set_waiting(statements: &mut dyn Statements, id: &str, server: &str) -> Result<(), StoreError> {
+    statements.execute(sql::CREATE_WAITING, &[])?;
+    statements.execute(sql::SET_WAITING, &[id.into(), server.into()])
 }
 
 const fn status_name(status: TestStatus) -> &'static str {

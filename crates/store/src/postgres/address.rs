@@ -1,6 +1,6 @@
 //! The server of a store: its address, the environment and the service file, in libpq's order.
 
-use super::password_file::{self, Wanted};
+use super::password_file::{self, Secret, Wanted};
 use super::url::{self, KEYWORDS, Keywords};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,26 +14,6 @@ const SERVICES: &str = ".pg_service.conf";
 /// Places of the service file of all users: Debian's, and the one that most builds have.
 const SERVICES_OF_ALL: [&str; 2] =
     ["/etc/postgresql-common/pg_service.conf", "/etc/pg_service.conf"];
-
-/// A password; `{:?}` does not show it.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Secret(String);
-
-impl Secret {
-    pub fn new(text: String) -> Self {
-        Self(text)
-    }
-
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Secret")
-    }
-}
 
 /// As `sslmode` of libpq; `allow` counts as `prefer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

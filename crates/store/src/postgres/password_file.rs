@@ -1,11 +1,30 @@
 //! `~/.pgpass`, as libpq reads it.
 
-use super::address::Secret;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Rights of others, with which libpq ignores the file.
 const RIGHTS_OF_OTHERS: u32 = 0o077;
+
+/// A password; `{:?}` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    pub fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
 
 pub(super) struct Wanted<'a> {
     /// `localhost` for the default socket.

@@ -4,7 +4,7 @@ use super::address::ServerAddress;
 use super::server_errors::{of_statement, words};
 use super::{connect, schema_of, sql_of_server};
 use crate::error::{StoreError, StoreFault};
-use crate::schema::SchemaReport;
+use crate::schema_report::SchemaReport;
 use crate::sql;
 use postgres::error::SqlState;
 use postgres::{Client, Transaction};
