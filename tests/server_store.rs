@@ -2,7 +2,8 @@
 
 use crate::support::json::{array, text};
 use crate::support::postgres_server::{OWNER, PostgresServer};
-use crate::support::{ONE_CELL, Scratch, TINY};
+use crate::support::scratch::own_folder;
+use crate::support::{ONE_CELL, Scratch, TINY, wait_for};
 
 /// A server with a new database; its address.
 fn with_database() -> Option<(PostgresServer, String)> {
@@ -66,6 +67,14 @@ fn commands_answer_as_with_a_file() {
         };
         assert_eq!(of(&address), of(&file), "{arguments:?}");
     }
+    #[cfg(feature = "web")]
+    {
+        let pages = crate::support::http::Server::start(&scratch, &["--store", &address]);
+        pages.get("/runs").status(200).has(&["1 run", "first", "WDC WD20EARS"]);
+        pages.get("/runs?search=absent").status(200).has(&["No stored run matches"]);
+        pages.get("/metrics").status(200).has(&["drivescope_"]);
+        pages.end(0);
+    }
     let html = scratch.text("report.html");
     scratch.drivescope(&["report", "first", "-o", &html, "--store", &address]).code(0);
     let again = ["rerun", "first", "--store", &address];
@@ -99,6 +108,29 @@ fn server_that_is_away_gets_its_runs_later() {
     assert!(scratch.drivescope(&sync).code(0).stdout.starts_with("no run in"));
     assert_eq!(ids(&scratch, &store).len(), 2);
     assert_eq!(ids(&scratch, &store)[1], id);
+}
+
+/// The server ends while a run measures.
+#[test]
+fn run_outlives_its_server() {
+    let Some((mut server, address)) = with_database() else { return };
+    let scratch = Scratch::new();
+    let store = ["--store", &address];
+    scratch.drivescope(&[&["store", "init"], &store[..]].concat()).code(0);
+    let cell = ["--time=2s", "--json"];
+    let running = scratch.run_call("target", &[TINY, ONE_CELL, &cell, &store]).start();
+    wait_for("the run's folder", || own_folder(scratch.target()));
+    let users = "SELECT COUNT(*) FROM pg_stat_activity WHERE application_name = 'drivescope'";
+    wait_for("its connection", || (server.psql("postgres", users).unwrap() != "0").then_some(()));
+    server.stop();
+    let ended = running.end().code(0);
+    assert!(ended.stderr.contains("drivescope store sync --store"), "{ended}");
+    let id = text(&ended.json()["id"]).to_string();
+    assert_eq!(ids(&scratch, &[]), [id.as_str()]);
+    server.start_again();
+    scratch.drivescope(&[&["store", "sync"], &store[..]].concat()).code(0);
+    let shown = scratch.drivescope(&[&["show", &id, "--json"], &store[..]].concat()).code(0);
+    assert_eq!(shown.json(), ended.json());
 }
 
 #[test]
