@@ -20,7 +20,7 @@ use address::{ServerHost, TlsMode};
 use postgres::config::SslMode;
 use postgres::error::SqlState;
 use postgres::{Client, Config, NoTls};
-use server_errors::{of_login, of_statement, read_only};
+use server_errors::{missing_grants, of_login, of_statement, read_only};
 use std::time::Duration;
 use tls::StoreTls;
 
@@ -33,7 +33,23 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 pub(crate) fn open(address: &ServerAddress, writes: bool) -> Result<PostgresTables, StoreError> {
     let mut client = connect(address, writes)?;
     schema::check(&mut client, address)?;
+    // Found now, not when a long run saves its first results.
+    let mut missing = if writes { missing_rights(&mut client, address)? } else { Vec::new() };
+    missing.retain(|(right, table)| (right.as_str(), table.as_str()) != ("DELETE", "runs"));
+    if !missing.is_empty() {
+        return Err(missing_grants(&missing, address));
+    }
     Ok(PostgresTables::new(address.clone(), client, writes))
+}
+
+/// Rights that this user lacks, each with its table.
+fn missing_rights(
+    client: &mut Client,
+    address: &ServerAddress,
+) -> Result<Vec<(String, String)>, StoreError> {
+    let rows = client.query_typed(sql_of_server::MISSING_RIGHTS, &[]);
+    let rows = rows.map_err(|error| of_statement(&error, address))?;
+    Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
 /// The first of the hosts that answers; for writing, the first that takes writes.
@@ -124,7 +140,7 @@ fn schema_of(client: &mut Client, address: &ServerAddress) -> Result<Option<u32>
             Some(code) if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
                 let missing =
                     ["meta", "runs", "metrics"].map(|table| ("SELECT".into(), table.into()));
-                Err(server_errors::missing_grants(&missing, address))
+                Err(missing_grants(&missing, address))
             }
             _ => Err(of_statement(&error, address)),
         },

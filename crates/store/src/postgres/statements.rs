@@ -3,7 +3,7 @@
 
 use super::address::ServerAddress;
 use super::server_errors::{damaged, is_of_connection, missing_grants, of_statement};
-use super::{connect, sql_of_server};
+use super::{connect, missing_rights, sql_of_server};
 use crate::backend::{RunColumns, Searches, SqlRow, SqlValue, Statements, StoreTables, Work};
 use crate::error::StoreError;
 use crate::sql;
@@ -114,16 +114,13 @@ impl PostgresTables {
         if error.as_db_error().and_then(DbError::routine) == Some("ExecWithCheckOptions") {
             return missing_grants(&[], &self.address);
         }
-        let asked = client.query_typed(sql_of_server::MISSING_RIGHTS, &[]);
-        let missing = asked.map(|rows| {
-            let pairs = rows.iter().map(|row| (row.get::<_, String>(0), row.get::<_, String>(1)));
-            let reads = |right: &str| right == "SELECT";
-            pairs.filter(|(right, _)| is_write || reads(right)).collect::<Vec<_>>()
-        });
-        missing.map_or_else(
-            |error| of_statement(&error, &self.address),
-            |missing| missing_grants(&missing, &self.address),
-        )
+        match missing_rights(client, &self.address) {
+            Ok(mut missing) => {
+                missing.retain(|(right, _)| is_write || right == "SELECT");
+                missing_grants(&missing, &self.address)
+            }
+            Err(error) => error,
+        }
     }
 }
 

@@ -100,7 +100,9 @@ fn grants_and_roles_decide(server: &PostgresServer) {
     says(&first.remove(ID).unwrap_err(), StoreFault::Denied, &["DELETE", "ON runs TO \"h1\""]);
     first.save(&run_at(ID, 0)).unwrap();
 
-    let mut reader = open("rita");
+    let words = ["for INSERT, UPDATE on table runs", "GRANT INSERT, UPDATE ON runs TO \"rita\""];
+    says(&Store::open(&of("rita")).unwrap_err(), StoreFault::Denied, &words);
+    let mut reader = Store::open_existing(&of("rita")).unwrap();
     assert_eq!(ids(&reader, &Filter::default()), ["ffffffffffff", ID]);
     let error = reader.save(&run_at("000000000001", 1)).unwrap_err();
     says(&error, StoreFault::Denied, &["GRANT INSERT, UPDATE, DELETE ON runs TO \"rita\""]);
