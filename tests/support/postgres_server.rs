@@ -40,14 +40,17 @@ impl PostgresServer {
             skip_loudly("needs a PostgreSQL server (Debian: postgresql)");
             return None;
         };
-        let folder = tempfile::Builder::new().prefix("drivescope-pg-").tempdir().unwrap();
-        let is_root = fs::metadata(folder.path()).unwrap().uid() == 0;
+        let folder = tempfile::Builder::new()
+            .prefix("drivescope-pg-")
+            .tempdir()
+            .expect("there is a folder for temporary files");
+        let is_root = fs::metadata(folder.path()).expect("it was just made").uid() == 0;
         let user = is_root.then(|| user_of("postgres")).flatten();
         if is_root && user.is_none() {
             skip_loudly("PostgreSQL refuses root, and there is no user postgres");
             return None;
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let settings = settings.iter().map(|it| (*it).to_string()).collect();
         let databases = AtomicU32::new(0);
         let mut server = Self { programs, folder, port, user, settings, running: None, databases };
@@ -58,9 +61,9 @@ impl PostgresServer {
             .args(["--no-sync", "--no-instructions", "-D"])
             .arg(server.data())
             .output()
-            .unwrap();
+            .expect("initdb is there");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        fs::write(server.data().join("pg_hba.conf"), ACCESS).unwrap();
+        fs::write(server.data().join("pg_hba.conf"), ACCESS).expect("the cluster is there");
         server.start_again();
         Some(server)
     }
@@ -78,7 +81,7 @@ impl PostgresServer {
     /// Gives a file to the server's user.
     pub fn give(&self, path: &Path) {
         if let Some((user, group)) = self.user {
-            chown(path, Some(user), Some(group)).unwrap();
+            chown(path, Some(user), Some(group)).expect("root may give files away");
         }
     }
 
@@ -96,7 +99,7 @@ impl PostgresServer {
     }
 
     pub fn start_again(&mut self) {
-        let log = fs::File::create(self.folder.path().join("log")).unwrap();
+        let log = fs::File::create(self.folder.path().join("log")).expect("the folder is there");
         let mut server = self.command("postgres");
         server.arg("-D").arg(self.data());
         let folder = self.folder.path().display();
@@ -114,7 +117,8 @@ impl PostgresServer {
         {
             server.args(["-c", setting]);
         }
-        self.running = Some(server.stdout(Stdio::null()).stderr(log).spawn().unwrap());
+        self.running =
+            Some(server.stdout(Stdio::null()).stderr(log).spawn().expect("postgres is there"));
         let begin = Instant::now();
         while self.psql("postgres", "SELECT 1").is_err() {
             let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
@@ -142,7 +146,8 @@ impl PostgresServer {
         let mut command = self.command("psql");
         command.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-h"]);
         command.arg(self.folder.path()).args(["-p", &self.port.to_string()]);
-        let output = command.args(["-U", OWNER, "-d", database, "-c", sql]).output().unwrap();
+        let output =
+            command.args(["-U", OWNER, "-d", database, "-c", sql]).output().expect("psql is there");
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_string()),
             false => Err(String::from_utf8_lossy(&output.stderr).trim().to_string()),
@@ -152,7 +157,7 @@ impl PostgresServer {
     /// Makes an empty database; its name.
     pub fn new_database(&self) -> String {
         let name = format!("db{}", self.databases.fetch_add(1, Ordering::Relaxed));
-        self.psql("postgres", &format!("CREATE DATABASE {name}")).unwrap();
+        self.psql("postgres", &format!("CREATE DATABASE {name}")).expect("it is new");
         name
     }
 
@@ -167,6 +172,11 @@ impl Drop for PostgresServer {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has free ports");
+    listener.local_addr().expect("it is bound").port()
 }
 
 /// The folder of the newest server.

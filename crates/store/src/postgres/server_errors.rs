@@ -15,7 +15,9 @@ pub(super) fn words(error: &Error) -> String {
         (None, Some(cause)) => cause.to_string(),
         (None, None) => error.to_string(),
     };
-    text.lines().next().unwrap_or_default().to_string()
+    let line = text.lines().next().unwrap_or_default();
+    // Of a server that may be anyone's.
+    line.chars().filter(|letter| !letter.is_control()).collect()
 }
 
 /// Whether the connection is gone, so that another one may succeed.

@@ -244,6 +244,10 @@ fn away_and_back(server: &mut PostgresServer) {
     assert_eq!(local.waiting_servers().unwrap(), [(location.shown(), 2)]);
     server.start_again();
     assert_eq!(store.get(ID).unwrap().id, ID, "the connection is made anew");
+    let several = server.address(OWNER, location.shown().rsplit('/').next().unwrap());
+    let several = several.replace("drivescope@", "drivescope@127.0.0.1:1,");
+    let several = StoreLocation::parse(Some(&several)).unwrap();
+    assert_eq!(Store::open(&several).unwrap().get(ID).unwrap().id, ID, "the second host answers");
     // One of them was sent before, and the note of it was lost.
     store.save(&run).unwrap();
     let report = crate::send_waiting(&mut local, &mut store).unwrap();
