@@ -184,6 +184,11 @@ fn measure(location: &StoreLocation, count: u64) {
             .runs_of_drive(&serial, None, 20)
             .map(|found| usize::from(!format!("{found:?}").is_empty()))
     });
+    row("history of a name that fits 100 drives", || {
+        store
+            .runs_of_drive("model-03", None, 20)
+            .map(|found| usize::from(!format!("{found:?}").is_empty()))
+    });
     row("newest run of each drive", || store.newest_of_drives().map(|runs| runs.len()));
     row("a run by its first digits", || store.whole_id(&id(count / 2)[..9]).map(|id| id.len()));
 }

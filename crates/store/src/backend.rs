@@ -148,6 +148,8 @@ pub(crate) trait Statements {
 pub(crate) struct Searches {
     /// As [`sql::LIST`](crate::sql::LIST).
     pub list: &'static str,
+    /// As [`sql::LIST_BARE`](crate::sql::LIST_BARE).
+    pub list_bare: &'static str,
     /// As [`sql::COUNT`](crate::sql::COUNT).
     pub count: &'static str,
     /// As [`sql::NEWEST_OF_DRIVES`](crate::sql::NEWEST_OF_DRIVES).

@@ -165,6 +165,21 @@ macro_rules! list {
 
 pub(crate) const LIST: &str = list!(chosen!());
 
+/// As [`list`], without what is in `metrics`.
+macro_rules! list_bare {
+    ($chosen:expr) => {
+        concat!(
+            "SELECT id, started_at, elapsed_s, label, suite, target, drive_name, drive_model,
+        drive_serial, status, simulated, format, NULL, NULL, NULL, CAST(0 AS BIGINT), NULL, NULL, NULL
+    FROM runs ",
+            $chosen,
+            " ORDER BY started_unix_us DESC, id DESC LIMIT $6 OFFSET $7"
+        )
+    };
+}
+
+pub(crate) const LIST_BARE: &str = list_bare!(chosen!());
+
 pub(crate) const COUNT: &str = concat!("SELECT COUNT(*) FROM runs ", chosen!());
 
 /// As [`chosen`], on a server. It searches the few thousand places first: an `ARRAY` is made before the rest of the
@@ -188,6 +203,9 @@ macro_rules! chosen_by_place {
 
 #[cfg(feature = "postgres")]
 pub(crate) const LIST_BY_PLACE: &str = list!(chosen_by_place!());
+
+#[cfg(feature = "postgres")]
+pub(crate) const LIST_BARE_BY_PLACE: &str = list_bare!(chosen_by_place!());
 
 #[cfg(feature = "postgres")]
 pub(crate) const COUNT_BY_PLACE: &str = concat!("SELECT COUNT(*) FROM runs ", chosen_by_place!());
@@ -244,6 +262,7 @@ mod tests {
         FIND,
         NEWEST,
         LIST,
+        LIST_BARE,
         COUNT,
         COUNT_ALL,
         IDS,

@@ -173,6 +173,7 @@ impl StoreTables for PostgresTables {
     fn searches(&self) -> &'static Searches {
         &Searches {
             list: sql::LIST_BY_PLACE,
+            list_bare: sql::LIST_BARE_BY_PLACE,
             count: sql::COUNT_BY_PLACE,
             newest_of_drives: sql_of_server::NEWEST_OF_DRIVES,
         }

@@ -67,7 +67,12 @@ impl StoreTables for SqliteTables {
     }
 
     fn searches(&self) -> &'static Searches {
-        &Searches { list: sql::LIST, count: sql::COUNT, newest_of_drives: sql::NEWEST_OF_DRIVES }
+        &Searches {
+            list: sql::LIST,
+            list_bare: sql::LIST_BARE,
+            count: sql::COUNT,
+            newest_of_drives: sql::NEWEST_OF_DRIVES,
+        }
     }
 
     fn damaged(&self, reason: &str) -> StoreError {

@@ -166,6 +166,7 @@ fn queries_use_indexes(server: &PostgresServer) {
         list(with(drive)),
         list(Filter { limit: None, ..with(drive) }),
         list(with(|filter| filter.drive = Some("model-3".into()))),
+        (sql::LIST_BARE_BY_PLACE, list(Filter { limit: None, ..with(drive) }).1),
         list(with(|filter| filter.label = Some("Label 77".into()))),
         list(with(|filter| filter.text = Some("label 77".into()))),
         (sql::COUNT_BY_PLACE, chosen(&with(drive))),
