@@ -52,6 +52,8 @@ mod steady;
 /// `runs`, `show`, `export`, `import`, and stores that cannot be used.
 mod store;
 mod terminal;
+/// `run --together`: several drives at the same time.
+mod together;
 mod traces;
 mod watch;
 mod whole_drive;

@@ -3,7 +3,7 @@
 use crate::support::{Call, Scratch, every};
 use std::path::Path;
 
-const PAGES: [(&str, &str); 7] = [
+pub const PAGES: [(&str, &str); 10] = [
     ("README.md", include_str!("../README.md")),
     ("docs/running.md", include_str!("../docs/running.md")),
     ("docs/ci.md", include_str!("../docs/ci.md")),
@@ -11,22 +11,44 @@ const PAGES: [(&str, &str); 7] = [
     ("docs/guides/buying.md", include_str!("../docs/guides/buying.md")),
     ("docs/guides/used-drive.md", include_str!("../docs/guides/used-drive.md")),
     ("docs/guides/developing.md", include_str!("../docs/guides/developing.md")),
+    ("docs/guides/nas.md", include_str!("../docs/guides/nas.md")),
+    ("docs/guides/postgresql.md", include_str!("../docs/guides/postgresql.md")),
+    ("docs/guides/reviewing.md", include_str!("../docs/guides/reviewing.md")),
 ];
 
 /// One command of a page with the lines below it; `…` stands for lines left out.
-struct Shown<'p> {
-    command: &'p str,
+pub struct Shown<'p> {
+    pub command: &'p str,
     lines: Vec<&'p str>,
     /// 0, or what `$ echo $?` shows after it.
     code: i32,
 }
 
-/// The examples of a page: fenced blocks without a language, or of `text`, with commands after `$ `.
-fn blocks(page: &str) -> Vec<Vec<Shown<'_>>> {
-    let fenced = page.split("```").skip(1).step_by(2);
-    let plain =
-        fenced.filter_map(|block| block.strip_prefix("text\n").or(block.strip_prefix('\n')));
-    plain.map(examples).filter(|shown| !shown.is_empty()).collect()
+impl Shown<'_> {
+    /// Runs the command in a folder with the program on its path. Panics unless it ends and prints as shown.
+    pub fn check(&self, page: &str, scratch: &Scratch, variables: &[(&str, &str)]) {
+        let program = Path::new(env!("CARGO_BIN_EXE_drivescope")).parent().expect("of a folder");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{path}", program.display());
+        let Self { command, lines, code } = self;
+        let call = Call::new("sh").arguments(&["-c", command]).in_folder(&scratch.path(""));
+        let mut call = call.with_home(&scratch.path("home")).env("PATH", &path);
+        for (name, value) in variables {
+            call = call.env(name, value);
+        }
+        let ended = call.end();
+        assert_eq!(ended.exit_code(), Some(*code), "{page}: $ {command}\n{ended}");
+        if let Some(line) = missing(lines, &ended.stdout) {
+            panic!("{page} should not show '{line}':\n$ {command}\n{}", ended.stdout);
+        }
+    }
+}
+
+/// The examples of a page: fenced blocks of these languages, with commands after `$ `.
+pub fn blocks<'p>(page: &'p str, languages: &[&str]) -> Vec<Vec<Shown<'p>>> {
+    let fenced = page.split("```").skip(1).step_by(2).filter_map(|block| block.split_once('\n'));
+    let meant = fenced.filter(|(language, _)| languages.contains(language));
+    meant.map(|(_, text)| examples(text)).filter(|shown| !shown.is_empty()).collect()
 }
 
 fn examples(block: &str) -> Vec<Shown<'_>> {
@@ -65,11 +87,10 @@ fn missing<'p>(lines: &[&'p str], printed: &str) -> Option<&'p str> {
 
 #[test]
 fn pages_show_what_their_commands_print() {
-    let program = Path::new(env!("CARGO_BIN_EXE_drivescope")).parent().expect("it is in a folder");
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let plain = |page| blocks(page, &["", "text"]).into_iter();
     let all: Vec<(&str, Vec<Shown<'_>>)> = PAGES
         .iter()
-        .flat_map(|(name, page)| blocks(page).into_iter().map(move |block| (*name, block)))
+        .flat_map(|(name, page)| plain(page).map(move |block| (*name, block)))
         .collect();
     for (name, _) in PAGES {
         assert!(all.iter().any(|(of, _)| *of == name), "{name} has no example");
@@ -77,14 +98,7 @@ fn pages_show_what_their_commands_print() {
     for (name, block) in every(4, &all) {
         // Commands of one block share a store and a folder.
         let scratch = Scratch::new();
-        for Shown { command, lines, code } in block {
-            let call = Call::new("sh").arguments(&["-c", command]).in_folder(&scratch.path(""));
-            let ended = call.with_home(&scratch.path("home")).env("PATH", &path).end();
-            assert_eq!(ended.exit_code(), Some(*code), "{name}: $ {command}\n{ended}");
-            if let Some(line) = missing(lines, &ended.stdout) {
-                panic!("{name} should not show '{line}':\n$ {command}\n{}", ended.stdout);
-            }
-        }
+        block.iter().for_each(|shown| shown.check(name, &scratch, &[]));
     }
 }
 

@@ -19,6 +19,7 @@ mod list;
 mod memory;
 mod originals;
 mod other_ways;
+mod pages;
 mod power_cut;
 mod raw;
 mod record;
@@ -31,8 +32,11 @@ mod signatures;
 mod sim_mount;
 mod stamps;
 mod steady;
+mod together;
 mod typed;
+mod verify_directory;
 mod volume;
+mod whole_read;
 
 use crate::support::{Scratch, is_root, skip_loudly};
 

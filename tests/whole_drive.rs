@@ -1,6 +1,7 @@
 //! `fill` and `verify`: simulated drives, and targets that they must leave alone.
 
 use crate::support::json::{array, finding, findings, metrics, statuses, test_of, text, value};
+use crate::support::scratch::names;
 use crate::support::{Scratch, noise, wait_for};
 
 const FILL: &[&str] = &["--test=fill", "--json", "--seed=1"];
@@ -148,14 +149,49 @@ fn directories_and_files_are_left_alone() {
     let scratch = Scratch::new();
     let file = scratch.file("image", noise(8 << 20, 3));
     let before = std::fs::read(&file).unwrap();
-    for target in [file.as_str(), "target"] {
-        for test in [FILL, VERIFY] {
-            let message = scratch.run(target, &[test]).refused(2);
-            let whole = message.contains("writes a whole drive");
-            assert!(whole || message.contains("never written"), "{message}");
-        }
+    for (target, test, why) in [
+        (file.as_str(), FILL, "never written"),
+        (&file, VERIFY, "never written"),
+        ("target", FILL, "writes a whole drive"),
+    ] {
+        let message = scratch.run(target, &[test]).refused(2);
+        assert!(message.contains(why), "{message}");
     }
     assert!(std::fs::read(&file).unwrap() == before);
+}
+
+#[test]
+fn directory_is_verified_with_files_of_its_own() {
+    let scratch = Scratch::new();
+    let before = names(scratch.target());
+    let call = [VERIFY, &["--size=48MiB"]];
+    let ended = scratch.run(&scratch.target(), &[&call[..], &[&["--dry-run"]]].concat()).code(0);
+    ended.shows(&["quick mode in a directory", "its own files", "50.3 MB"]);
+    // The mode is full whatever is asked for.
+    for mode in ["quick", "full"] {
+        let mode = format!("--set=verify.mode={mode}");
+        let run = scratch.run(&scratch.target(), &[&call[..], &[&[&mode, "--json"]]].concat());
+        let run = run.code(0).json();
+        assert_eq!(statuses(&run), [("verify", "done")]);
+        assert_eq!(run["plan"]["tests"][0]["writes"], "own-files");
+        for key in ["capacity.announced_bytes", "capacity.real_bytes", "read.intact_bytes"] {
+            assert_eq!(value(&run, &format!("verify.{key}")), f64::from(48 << 20), "{key}");
+        }
+        assert!(value(&run, "verify.capacity.free_bytes") > f64::from(48 << 20));
+    }
+    let ended = scratch.run(&scratch.target(), &call).code(0);
+    ended.shows(&["tested 50.3 MB", "not all of the free space"]);
+    assert_eq!(names(scratch.target()), before);
+}
+
+#[test]
+fn directory_refuses_what_its_files_cannot_give() {
+    let scratch = Scratch::new();
+    let read = ["--set=verify.mode=full", "--set=verify.phase=read"];
+    scratch.run(&scratch.target(), &[VERIFY, &read]).refused_with(2, &["what it has just written"]);
+    scratch
+        .run(&scratch.target(), &[VERIFY, &["--size=900TB"]])
+        .refused_with(2, &["do not fit above the floor of free space"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `--resume` continues a full fill or verify that was killed; the result covers all of it.
+//! `--resume` continues a full fill, verify or surface that was killed; the result covers all of it.
 
 use super::fill_verify::SLOW_FILL;
 use super::guards::{Loop, Mount, OnLoop, image_of_noise, tool};

@@ -442,7 +442,10 @@ fn impossible_mount_is_refused_in_one_line() {
     let Some(scratch) = privileged_scratch() else { return };
     fs::create_dir(scratch.path("drive")).unwrap();
     for (arguments, words) in [
-        (&["wd40efrx?fake=wrap:1GiB", "drive"][..], "fake= works in virtual time only"),
+        (
+            &["wd40efrx?fake=wrap:1GiB:1MiB", "drive"][..],
+            "cache of fake= works in virtual time only",
+        ),
         (&["wd40efrx?fault=page-cache", "drive"], "fault=page-cache works in virtual time only"),
         (&["wd40efrx?partition=63,2048", "drive"], "partition= works in virtual time only"),
         (&["wd40efr", "drive"], "did you mean 'wd40efrx'"),

@@ -5,6 +5,7 @@
 
 use crate::programs;
 use crate::workspace;
+use drivescope_model::number::without_trailing_zeros;
 use drivescope_model::reproduction::Reproduction;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -240,12 +241,7 @@ fn digits(value: f64) -> String {
     let decimals = SIGNIFICANT - 1 - value.abs().log10().floor() as i32;
     let scale = 10f64.powi(decimals);
     let rounded = (value * scale).round() / scale;
-    let text = format!("{rounded:.*}", decimals.max(0) as usize);
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_string()
-    } else {
-        text
-    }
+    without_trailing_zeros(&format!("{rounded:.*}", decimals.max(0) as usize)).to_string()
 }
 
 #[cfg(test)]

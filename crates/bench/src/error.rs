@@ -177,7 +177,7 @@ impl BenchError {
 }
 
 /// Whether a write to a file found no room or was cut short for lack of it. A full device fails differently.
-fn is_full(failure: &IoFailure, target: TargetKind) -> bool {
+pub fn is_full(failure: &IoFailure, target: TargetKind) -> bool {
     let no_room = match failure.errno {
         libc::ENOSPC | libc::EDQUOT => true,
         0 => failure.write,

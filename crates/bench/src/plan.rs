@@ -9,4 +9,5 @@ pub(crate) mod round_volume;
 pub(crate) mod slow_drive;
 pub mod speed_trial;
 pub(crate) mod time_limit;
+pub mod together_trial;
 pub(crate) mod unused_options;

@@ -81,6 +81,8 @@ struct Platform<'a> {
     /// The tool's own cost; `None` where it bounds nothing.
     calibration: Option<&'a Calibration>,
     io_limits: Option<IoLimits>,
+    /// What the path that drives share left to this one, if it was the limit.
+    shared_mb_s: Option<f64>,
 }
 
 #[derive(Default)]
@@ -119,6 +121,7 @@ impl<'a> Session<'a> {
                 host,
                 calibration,
                 io_limits: limits::io_limits(&Roots::host(), &target.info().stack),
+                shared_mb_s: None,
             },
             events,
             stop,
@@ -172,6 +175,12 @@ impl<'a> Session<'a> {
     pub fn with_claim(mut self, disk: RawDisk) -> Self {
         self.storage.claimed = disk.level();
         self.storage.claim = Some(disk);
+        self
+    }
+
+    /// Other drives are measured meanwhile, and what they share left this much to this one when all read at once.
+    pub fn with_shared_path(mut self, mb_s: Option<f64>) -> Self {
+        self.platform.shared_mb_s = mb_s;
         self
     }
 

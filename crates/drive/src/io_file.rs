@@ -3,6 +3,7 @@
 use crate::direct_io;
 use crate::error::DriveError;
 use crate::gate::RawDisk;
+use crate::joined_files::JoinedFiles;
 use drivescope_machine::roots::{Roots, open_to_read, read_text, split_dev};
 use drivescope_model::target::IoMode;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,6 +25,8 @@ pub struct IoFile {
     writable: bool,
     /// Dropping it gives the claim up.
     claim: Option<Box<RawDisk>>,
+    /// More files, which together with this one are one address space.
+    joined: Option<Box<JoinedFiles>>,
 }
 
 impl IoFile {
@@ -36,7 +39,40 @@ impl IoFile {
             return Err(DriveError::NoDirect { path });
         };
         let (mode, claim) = (IoMode::Direct, Some(Box::new(disk)));
-        Ok(Self { fd, path, size_bytes, mode, align_bytes, writable: true, claim })
+        Ok(Self { fd, path, size_bytes, mode, align_bytes, writable: true, claim, joined: None })
+    }
+
+    /// `files` as one of `size_bytes`: each holds `part_bytes` of it, the last one what is left.
+    pub(crate) fn joined(files: Vec<Self>, part_bytes: u64, size_bytes: u64) -> Self {
+        let is_direct = files.iter().all(|file| file.mode == IoMode::Direct);
+        let mode = if is_direct { IoMode::Direct } else { IoMode::Buffered };
+        let align_bytes = files.iter().map(|file| file.align_bytes).max().unwrap_or(1);
+        let mut files = files.into_iter();
+        let first = files.next().expect("at least one file is joined");
+        let rest: Vec<OwnedFd> = files.map(|file| file.fd).collect();
+        let joined = JoinedFiles::new(first.as_fd(), rest, part_bytes, size_bytes);
+        Self { size_bytes, mode, align_bytes, joined: Some(Box::new(joined)), ..first }
+    }
+
+    pub fn is_joined(&self) -> bool {
+        self.joined.is_some()
+    }
+
+    /// The file that holds the byte `offset`, and where.
+    #[inline]
+    pub fn place(&self, offset: u64) -> (BorrowedFd<'_>, u64) {
+        match &self.joined {
+            None => (self.as_fd(), offset),
+            Some(joined) => joined.place(self.as_fd(), offset),
+        }
+    }
+
+    /// Each open file, with the bytes of it that are in use.
+    fn files(&self) -> Vec<(BorrowedFd<'_>, u64)> {
+        match &self.joined {
+            None => vec![(self.as_fd(), self.size_bytes)],
+            Some(joined) => joined.files(self.as_fd(), self.size_bytes),
+        }
     }
 
     pub fn claim(&self) -> Option<&RawDisk> {
@@ -87,7 +123,7 @@ impl IoFile {
     pub(crate) fn buffered(fd: OwnedFd, path: &Path, writable: bool) -> Result<Self, DriveError> {
         let size_bytes = size_of(&fd, path)?;
         let (path, mode) = (path.to_path_buf(), IoMode::Buffered);
-        Ok(Self { fd, path, size_bytes, mode, align_bytes: 1, writable, claim: None })
+        Ok(Self { fd, path, size_bytes, mode, align_bytes: 1, writable, claim: None, joined: None })
     }
 
     pub fn size_bytes(&self) -> u64 {
@@ -129,8 +165,11 @@ impl IoFile {
 
     /// Waits until everything written has reached the drive (`fdatasync`).
     pub fn sync(&self) -> Result<(), DriveError> {
-        retry_on_intr(|| rustix::fs::fdatasync(&self.fd))
-            .map_err(|e| DriveError::from_errno("flush", &self.path, e))
+        self.flush().map_err(|e| DriveError::from_errno("flush", &self.path, e))
+    }
+
+    pub fn flush(&self) -> Result<(), Errno> {
+        self.files().into_iter().try_for_each(|(fd, _)| retry_on_intr(|| rustix::fs::fdatasync(fd)))
     }
 
     /// Drops this file's clean pages from the page cache; [`crate::page_cache::resident_share`] proves it.
@@ -138,13 +177,19 @@ impl IoFile {
         if self.writable {
             self.sync()?;
         }
-        crate::page_cache::evict(self.as_fd())
+        self.files()
+            .into_iter()
+            .try_for_each(|(fd, _)| crate::page_cache::evict(fd))
             .map_err(|e| DriveError::from_errno("evict from memory", &self.path, e))
     }
 
     /// Share (0–1) of the file that is in the page cache, if the kernel reports it.
     pub fn resident_share(&self) -> Option<f64> {
-        crate::page_cache::resident_share(self.as_fd(), self.size_bytes)
+        let mut resident = 0.0;
+        for (fd, bytes) in self.files() {
+            resident += crate::page_cache::resident_share(fd, bytes)? * bytes as f64;
+        }
+        Some(resident / self.size_bytes.max(1) as f64)
     }
 }
 

@@ -17,6 +17,7 @@ pub mod gate;
 mod holes;
 pub mod io_file;
 pub mod io_op;
+mod joined_files;
 pub mod journal;
 pub mod own_folder;
 pub mod page_cache;

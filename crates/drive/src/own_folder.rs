@@ -11,6 +11,7 @@
 pub mod copying;
 mod directory_names;
 mod free_space;
+mod joined;
 mod leftovers;
 mod manifest;
 mod programs;

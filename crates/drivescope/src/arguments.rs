@@ -276,6 +276,12 @@ pub struct OutcomeArguments {
     /// Tables, graphs of the running phase, findings, and keys to pause, skip and stop.
     #[arg(long, conflicts_with_all = ["quiet", "dry_run"])]
     pub live: bool,
+    /// Measure all targets at the same time, each with threads of its own.
+    ///
+    /// Before, devices and files are read one after the other and then all at once: the difference is what they share,
+    /// such as a hub or controller, and no drive is blamed for it. Without it targets are measured one after the other.
+    #[arg(long, conflicts_with = "live", hide_short_help = true)]
+    pub together: bool,
     /// Do not store the run.
     #[arg(long)]
     pub no_save: bool,

@@ -29,6 +29,10 @@ const LOOKS: [(&str, aside::Look); 6] = [
     (journal::FOLDER_OF_JOURNALS, journal::look),
 ];
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     if aside::answer(&LOOKS) {
         return ExitCode::SUCCESS;

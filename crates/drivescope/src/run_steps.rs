@@ -14,6 +14,7 @@ pub mod resume;
 mod run_document;
 mod save;
 pub mod targets;
+mod together;
 pub mod write_permission;
 
 use crate::arguments::{OutcomeArguments, ShowOptions};
@@ -59,7 +60,9 @@ pub fn carry_out(
     if let Some(permission) = &permission {
         runs.iter().try_for_each(|run| permission.check_plan(&run.plan))?;
     }
-    let OutcomeArguments { dry_run, quiet, live, no_save, metrics, show, store } = outcome;
+    let OutcomeArguments { dry_run, quiet, live, together, no_save, metrics, show, store } =
+        outcome;
+    let together = together && runs.len() > 1;
     if live {
         live_view::check_terminal()?;
     }
@@ -79,14 +82,32 @@ pub fn carry_out(
         before_images::check(&runs)?;
         claim::claim_all(&mut runs, permission, &own, terminal.as_ref())?;
     }
-    let opened = if no_save { None } else { open_store(store, permission.is_some(), signals)? };
+    let open = || if no_save { Ok(None) } else { open_store(store, permission.is_some(), signals) };
+    let mut opened = vec![open()?];
+    if together {
+        // Each thread writes to the store by a connection of its own.
+        opened.extend(runs.iter().skip(1).map(|_| open()).collect::<Result<Vec<_>, _>>()?);
+    }
     signals.begin(STOPPING);
     // Of the local store, if the server of the named one is away.
-    let store_words =
-        opened.as_ref().map_or_else(|| store_words(store), |opened| opened.words().to_string());
-    let options =
-        RunOptions { label, price, quiet, live, json, verbose, table, metrics, store_words };
-    measure(runs, &options, opened, signals)
+    let kept_in = opened[0].as_ref().map(|opened| opened.words().to_string());
+    let store_words = kept_in.unwrap_or_else(|| store_words(store));
+    let options = RunOptions {
+        label,
+        price,
+        quiet,
+        live,
+        together,
+        json,
+        verbose,
+        table,
+        metrics,
+        store_words,
+    };
+    if together {
+        return together::measure_together(runs, &options, opened, signals);
+    }
+    measure(runs, &options, opened.pop().flatten(), signals)
 }
 
 /// A signal meanwhile ends the run afterwards, so that no half-made store is left. An earlier signal has already been

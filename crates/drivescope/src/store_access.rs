@@ -7,6 +7,10 @@ use drivescope_drive::target;
 use drivescope_report::clean;
 use drivescope_store::{Store, StoreError, StoreFault, StoreLocation};
 use std::path::PathBuf;
+use std::sync::Once;
+
+/// Runs side by side open a store each.
+static SAID: Once = Once::new();
 
 /// Errors: there is no place for a store, or its file system does not answer.
 pub fn location(store: Option<&str>) -> Result<StoreLocation, Failure> {
@@ -35,16 +39,18 @@ pub fn open_for_run(location: &StoreLocation) -> Result<Store, StoreError> {
     match Store::open(location) {
         Err(error) if error.fault == StoreFault::Unreachable => {
             let store = open_in_place_of(location)?;
-            output::remark(&clean(&format!(
-                "{}; the run is kept in {} meanwhile: drivescope store sync{} sends it",
-                first_part(&error),
-                store.location().shown(),
-                location.words()
-            )));
+            SAID.call_once(|| {
+                output::remark(&clean(&format!(
+                    "{}; the run is kept in {} meanwhile: drivescope store sync{} sends it",
+                    first_part(&error),
+                    store.location().shown(),
+                    location.words()
+                )));
+            });
             Ok(store)
         }
         opened => {
-            offer_waiting(location);
+            SAID.call_once(|| offer_waiting(location));
             opened
         }
     }

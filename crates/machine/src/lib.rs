@@ -32,6 +32,7 @@ pub mod processes;
 pub mod processors;
 pub mod roots;
 pub mod served;
+pub mod shared_paths;
 pub mod silent_loops;
 pub mod udev;
 pub mod uses;

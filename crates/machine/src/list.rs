@@ -2,8 +2,9 @@
 
 mod content_type;
 mod kind;
-mod link;
+pub(crate) mod link;
 mod mounted_on;
+mod nvme_report;
 mod partitions;
 mod settings;
 pub mod signatures;

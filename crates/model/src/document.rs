@@ -9,6 +9,7 @@ use crate::options::{DatabaseKind, TestKind};
 use crate::plan::{Engine, Plan};
 use crate::resume::ResumePoint;
 use crate::target::TargetInfo;
+use crate::together::Together;
 use crate::units::Price;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -388,6 +389,9 @@ pub struct EarlierCapacity {
     pub announced_bytes: u64,
     /// Bytes that it kept.
     pub real_bytes: u64,
+    /// Only free space was tested, with files in a directory: `announced_bytes` is its size.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_free_space: bool,
 }
 
 /// One check made before a target was used.
@@ -441,6 +445,9 @@ pub struct Run {
     /// What an earlier run in the store found of this drive's capacity, if this one does not test it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_capacity: Option<EarlierCapacity>,
+    /// What was measured at the same time (`--together`), and what the drives share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<Together>,
     /// The machine.
     pub host: Host,
     /// What the program itself costs on this machine. Not of a simulated drive, whose time is computed.

@@ -329,6 +329,10 @@ findings! {
         rule "transfer.compress is above 0, and a cell writes compressible data at least 5 % faster than incompressible data; the 95 % intervals of the two rates do not overlap, and nothing but drive, link or file system limited the incompressible rounds"
         cause "The drive's controller, the file system or another layer between compresses what is written. Rates of programs then lie between the two figures, by how well their data compress; a tool that writes zeros or repeated patterns shows a rate that no photo, film or encrypted file reaches."
         remedy "Count on the rate of incompressible data, which drivescope writes by default and judges by. Be careful with figures of tools that write compressible data."
+    SharedPath = "F063" "shared-path" Invalid means "drives measured together share a path: measure this one alone"
+        rule "with --together, all drives at once reached less than 90 % of the sum of each alone, and the figure is at least half of what was left to this drive then"
+        cause "The data of several drives pass through one hub, controller, expander, link, or the processors. The figure is what the path left to this drive, not what the drive can do."
+        remedy "Run without --together for the drive's own figures; the sentence of the run says which path is the limit."
 }
 
 impl fmt::Display for FindingId {

@@ -23,6 +23,7 @@ pub mod schema;
 pub mod shell;
 pub mod shortened;
 pub mod target;
+pub mod together;
 pub mod trace;
 pub mod units;
 pub mod watch;

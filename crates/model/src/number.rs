@@ -62,6 +62,11 @@ pub fn threshold(value: f64, unit: &str) -> String {
     }
 }
 
+/// `2.50` as `2.5`, `3.00` as `3`; `100` stays.
+pub fn without_trailing_zeros(text: &str) -> &str {
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
+}
+
 /// A decimal only where there is one, as percentages are written: `50`, `12.5`, `0.1`.
 pub fn one_decimal(value: f64) -> String {
     if value.is_finite() && value.abs() < EXPONENT_FROM {
@@ -114,6 +119,14 @@ fn separated(number: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn only_zeros_of_decimals_are_needless() {
+        for (text, short) in [("2.50", "2.5"), ("3.00", "3"), ("100", "100"), ("0.0315", "0.0315")]
+        {
+            assert_eq!(without_trailing_zeros(text), short);
+        }
+    }
 
     #[test]
     fn three_significant_digits() {

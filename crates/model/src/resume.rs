@@ -1,4 +1,4 @@
-//! Where a test that writes a whole drive or file system was stopped, so that `--resume` can continue it.
+//! Where a test of a whole drive or file system was stopped, so that `--resume` can continue it.
 
 use crate::options::TestKind;
 use crate::units::Bytes;
@@ -20,9 +20,11 @@ pub enum ResumePhase {
     FillFiles,
     /// `steady`: how the drive was prepared, and the rounds so far.
     Steady,
+    /// A full read of `surface`.
+    Surface,
 }
 
-/// Where a full `fill` or `verify`, `fill-files` or `steady` was stopped.
+/// Where a full `fill`, `verify` or `surface`, `fill-files` or `steady` was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResumePoint {
     /// The plan's seed, which determines every stamp on the drive.
@@ -44,6 +46,7 @@ impl ResumePoint {
             ResumePhase::VerifyWrite | ResumePhase::VerifyRead => TestKind::Verify,
             ResumePhase::FillFiles => TestKind::FillFiles,
             ResumePhase::Steady => TestKind::Steady,
+            ResumePhase::Surface => TestKind::Surface,
         }
     }
 
@@ -56,13 +59,17 @@ impl ResumePoint {
     fn settings(&self) -> Vec<String> {
         let test = self.test().name();
         let phase = match self.phase {
-            ResumePhase::Fill | ResumePhase::FillFiles | ResumePhase::Steady => None,
+            ResumePhase::Fill
+            | ResumePhase::FillFiles
+            | ResumePhase::Steady
+            | ResumePhase::Surface => None,
             ResumePhase::VerifyWrite => Some("write"),
             ResumePhase::VerifyRead => Some("read"),
         };
         let phase = phase.map(|phase| format!("{test}.phase={phase}"));
         let from = format!("{test}.from={}", self.at_bytes);
-        std::iter::once(format!("{test}.mode=full")).chain(phase).chain([from]).collect()
+        let mode = if self.phase == ResumePhase::Surface { "preset" } else { "mode" };
+        std::iter::once(format!("{test}.{mode}=full")).chain(phase).chain([from]).collect()
     }
 }
 
@@ -75,7 +82,7 @@ impl fmt::Display for ResumePoint {
         }
         write!(f, "stopped at byte {} ({})", self.at_bytes, Bytes(self.at_bytes))?;
         match self.phase {
-            ResumePhase::Fill | ResumePhase::Steady => {}
+            ResumePhase::Fill | ResumePhase::Steady | ResumePhase::Surface => {}
             ResumePhase::FillFiles => return write!(f, "; continue with --resume"),
             ResumePhase::VerifyWrite => write!(f, " of the write phase")?,
             ResumePhase::VerifyRead => write!(f, " of the read phase")?,

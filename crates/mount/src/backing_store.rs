@@ -2,6 +2,7 @@
 
 use super::error::ServeError;
 use drivescope_model::units::Bytes;
+use drivescope_sim::fake_capacity::FakeCapacity;
 use rustix::fd::OwnedFd;
 use rustix::fs::{FallocateFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -14,6 +15,8 @@ pub(super) struct BackingStore {
     path: PathBuf,
     /// It was not there before.
     made: bool,
+    /// The drive has less memory than it announces.
+    fake: Option<FakeCapacity>,
 }
 
 impl BackingStore {
@@ -46,7 +49,23 @@ impl BackingStore {
                 return Err(ServeError::BackingSize { path: path.into(), found, wanted });
             }
         }
-        Ok(Self { fd, path: path.to_path_buf(), made })
+        Ok(Self { fd, path: path.to_path_buf(), made, fake: None })
+    }
+
+    pub(super) fn with_fake(self, fake: Option<FakeCapacity>) -> Self {
+        Self { fake, ..self }
+    }
+
+    /// The pieces of `len` bytes from `offset` on: where each is, if it has memory, and its bytes.
+    fn pieces(&self, offset: u64, len: usize) -> Vec<(Option<u64>, usize)> {
+        let Some(fake) = self.fake else { return vec![(Some(offset), len)] };
+        let (mut at, end, mut pieces) = (offset, offset + len as u64, Vec::new());
+        while at < end {
+            let bytes = fake.piece_bytes(at, end - at);
+            pieces.push((fake.place(at), bytes as usize));
+            at += bytes;
+        }
+        pieces
     }
 
     /// Removes the file if it was made here and holds nothing: the drive could not be served after all.
@@ -67,8 +86,20 @@ impl BackingStore {
     /// Reads `len` bytes from `offset`; holes read as zeros.
     pub(super) fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>, Errno> {
         let mut bytes = vec![0; len];
+        let mut rest = &mut bytes[..];
+        for (place, len) in self.pieces(offset, len) {
+            let (piece, after) = rest.split_at_mut(len);
+            rest = after;
+            if let Some(place) = place {
+                self.read_piece(place, piece)?;
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn read_piece(&self, offset: u64, bytes: &mut [u8]) -> Result<(), Errno> {
         let mut done = 0;
-        while done < len {
+        while done < bytes.len() {
             match rustix::io::pread(&self.fd, &mut bytes[done..], offset + done as u64) {
                 Ok(0) => break, // the file was truncated: read zeros
                 Ok(n) => done += n,
@@ -76,10 +107,22 @@ impl BackingStore {
                 Err(errno) => return Err(errno),
             }
         }
-        Ok(bytes)
+        Ok(())
     }
 
     pub(super) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), Errno> {
+        let mut rest = bytes;
+        for (place, len) in self.pieces(offset, bytes.len()) {
+            let (piece, after) = rest.split_at(len);
+            rest = after;
+            if let Some(place) = place {
+                self.write_piece(place, piece)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_piece(&self, offset: u64, bytes: &[u8]) -> Result<(), Errno> {
         let mut done = 0;
         while done < bytes.len() {
             match rustix::io::pwrite(&self.fd, &bytes[done..], offset + done as u64) {
@@ -91,11 +134,15 @@ impl BackingStore {
         Ok(())
     }
 
+    /// A fake drive keeps what is discarded, which it need not forget.
     #[expect(
         clippy::disallowed_methods,
         reason = "TRIM of a served drive, in the file of its contents"
     )]
     pub(super) fn punch(&self, offset: u64, len: u64) -> Result<(), Errno> {
+        if self.fake.is_some() {
+            return Ok(());
+        }
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
         rustix::fs::fallocate(&self.fd, flags, offset, len)
     }
@@ -184,6 +231,27 @@ mod tests {
         assert_eq!(backing.read(4096, 8).unwrap(), b"contents");
         if backing.punch(4096, 4096).is_ok() {
             assert_eq!(backing.read(4096, 8).unwrap(), [0; 8]);
+        }
+    }
+
+    #[test]
+    fn fake_drive_keeps_only_its_real_bytes() {
+        use drivescope_sim::fake_capacity::FakeKind;
+        let dir = tempfile::tempdir().unwrap();
+        for (fraud, low, high) in
+            [(FakeKind::Wrap, *b"highhigh", *b"highhigh"), (FakeKind::Cut, *b"low_low_", [0; 8])]
+        {
+            let fake = FakeCapacity { fraud, real_bytes: 4096, cache_bytes: 0 };
+            let path = dir.path().join(format!("{fraud:?}"));
+            let backing = BackingStore::open(&path, SIZE).unwrap().with_fake(Some(fake));
+            backing.write(0, b"low_low_").unwrap();
+            backing.write(8192, b"highhigh").unwrap();
+            assert_eq!(backing.read(0, 8).unwrap(), low, "{fraud:?}");
+            assert_eq!(backing.read(8192, 8).unwrap(), high, "{fraud:?}");
+            backing.write(4092, b"1234abcd").unwrap();
+            let across = backing.read(4092, 8).unwrap();
+            let end = if fraud == FakeKind::Wrap { *b"abcd" } else { [0; 4] };
+            assert_eq!((&across[..4], &across[4..]), (&b"1234"[..], &end[..]), "{fraud:?}");
         }
     }
 

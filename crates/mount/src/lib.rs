@@ -47,6 +47,7 @@ pub use report::ServeReport;
 use backing_store::BackingStore;
 use drivescope_machine::roots::Roots;
 use drivescope_sim::device::{Nanos, SimDevice};
+use drivescope_sim::fake_capacity::FakeCapacity;
 use fuse::{DriveFile, FILE_NAME, Owner};
 use fuse_session::FuseSession;
 use loop_device::{LoopAttributes, LoopDevice};
@@ -87,6 +88,8 @@ pub struct ServeOptions {
     pub trim: bool,
     /// When the model's drive disappears, after its power-on: what arrives from then on changes no contents.
     pub gone_at: Option<Nanos>,
+    /// The drive has less memory than it announces. Its cache, if it has one, is left out.
+    pub fake: Option<FakeCapacity>,
 }
 
 /// A simulated drive that is being served. Dropping it stops it like [`Server::stop`].
@@ -124,7 +127,8 @@ impl Server {
                 "it lies below the mount point, which would hide it; name another file".into();
             return Err(ServeError::BackingStore { path: options.backing.clone(), why });
         }
-        let backing = Arc::new(BackingStore::open(&options.backing, device.capacity_bytes())?);
+        let backing = BackingStore::open(&options.backing, device.capacity_bytes())?;
+        let backing = Arc::new(backing.with_fake(options.fake));
         let started = Self::prepare(device, options, &backing)
             .and_then(|(file_system, server)| server.mount(file_system, mount_point, options));
         started.inspect_err(|_| backing.remove_if_unused())

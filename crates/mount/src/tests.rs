@@ -114,6 +114,7 @@ fn options_in(dir: &Path) -> ServeOptions {
         rotational: true,
         trim: true,
         gone_at: None,
+        fake: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Pictures of runs. A workload makes charts of its result (`workloads`); [`svg`](mod@svg) draws them.
+//! Pictures of runs. A workload makes charts of its result (`workloads`); `svg` draws them.
 
 pub(crate) mod axis;
 pub(crate) mod plot;

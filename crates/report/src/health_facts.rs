@@ -76,6 +76,25 @@ pub(crate) fn health_facts(health: &Health, after: Option<&Health>) -> Vec<Healt
     facts
 }
 
+/// Every figure that is a number, with its unit: for tables that programs read.
+pub(crate) fn health_figures(health: &Health) -> Vec<(&'static str, f64, &'static str)> {
+    let count = |name, value: Option<u64>, unit| Some((name, value? as f64, unit));
+    let known = [
+        count("power_on_hours", health.power_on_hours, "h"),
+        count("starts", health.starts, "1"),
+        count("written_bytes", health.written_bytes, "bytes"),
+        count("read_bytes", health.read_bytes, "bytes"),
+        count("wear_pct", health.wear_pct, "%"),
+        count("reallocated_sectors", health.reallocated_sectors, "1"),
+        count("pending_sectors", health.pending_sectors, "1"),
+        count("offline_uncorrectable", health.offline_uncorrectable, "1"),
+        count("uncorrected_errors", health.uncorrected_errors, "1"),
+        count("crc_errors", health.crc_errors, "1"),
+        health.now_c.map(|celsius| ("now_c", celsius, "°C")),
+    ];
+    known.into_iter().flatten().collect()
+}
+
 /// `12, 15 after the run`.
 fn changed(before: String, after: String) -> String {
     if before == after { before } else { format!("{before}, {after} after the run") }

@@ -120,7 +120,8 @@ use as its weakest side. There is no overall score.
 - How the drive behaves limits the points, whatever its rates: shingling, ignored flushes, slow places.
 - What was not tested and could lower the points is named beside them: `●●● · end of drive not tested`. A drive that
   holds less than it claims loses what fills it, so that a media library and backups say *capacity not tested* until
-  this run, or an earlier one of the same drive in the store, has run `verify` on all of it; the command stands below.
+  this run, or an earlier one of the same drive in the store, has run `verify` on all of it, or in a
+  directory on all free space, which the reason then says; the command stands below.
 - Rates of fewer than ten requests and invalid metrics ([findings.md](findings.md)) are ignored, and the reason says so.
 - A use is not judged while a metric marked *needed* is missing or invalid; the reason names the test to
   run. One exception: when a known rule already gives no points, nothing still unknown can change that.

@@ -26,6 +26,7 @@ use drivescope_model::{Bytes, Run, Secs, TestResult, TestStatus};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use comparison::comparison_page;
+pub use health::folded_health;
 pub use history::history_page;
 pub use script::{PageHashes, page_hashes, page_script};
 pub use style::page_style;

@@ -298,6 +298,7 @@ pub fn hard_disk() -> Run {
         price: None,
         health_after: None,
         earlier_capacity: None,
+        together: None,
         simulated: false,
         target: directory("/mnt/data", "ext4", &["sda1", "sda"]),
         drive: Some(hard_disk_drive()),

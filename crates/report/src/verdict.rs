@@ -1,4 +1,4 @@
-//! What a drive suits: the requirements of [`crate::use_cases`] compared with the metrics of a run.
+//! What a drive suits: the requirements of `use_cases` compared with the metrics of a run.
 
 pub(crate) mod answer;
 mod borderline;
@@ -18,7 +18,7 @@ use drivescope_model::{FindingId, Metric, Run};
 pub(crate) use reasons::lacking_test;
 use reasons::{capped, decided, faulty, no_drive, undecided, unproven};
 
-/// One verdict per use, in the order of [`USE_CASES`]. A use has the least of its rules' points, capped by how the
+/// One verdict per use, in the order of `USE_CASES`. A use has the least of its rules' points, capped by how the
 /// drive behaves. Invalid metrics are left out, and the reason says so. Where a needed metric is missing, there are no
 /// points and the reason names the test to run, unless the known rules already give none.
 pub fn judge(run: &Run) -> Vec<Verdict> {

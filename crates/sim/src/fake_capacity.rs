@@ -31,6 +31,21 @@ pub struct FakeCapacity {
     pub cache_bytes: u64,
 }
 
+impl FakeCapacity {
+    /// Where the byte at `offset` really is; `None` where the address has no memory.
+    pub fn place(self, offset: u64) -> Option<u64> {
+        match self.fraud {
+            FakeKind::Wrap => Some(offset % self.real_bytes),
+            FakeKind::Cut => (offset < self.real_bytes).then_some(offset),
+        }
+    }
+
+    /// Bytes from `offset` on that lie in one piece, `len` at most.
+    pub fn piece_bytes(self, offset: u64, len: u64) -> u64 {
+        len.min(self.place(offset).map_or(len, |place| self.real_bytes - place))
+    }
+}
+
 /// The contents of a drive. Sectors that were never written hold zeros.
 #[derive(Debug, Default)]
 pub struct DriveContents {
@@ -90,15 +105,7 @@ impl DriveContents {
 
     /// Where the sector at `offset` really is; `None` where the address has no memory.
     fn place(&self, offset: u64) -> Option<u64> {
-        match self.fake {
-            None => Some(offset),
-            Some(FakeCapacity { fraud: FakeKind::Wrap, real_bytes, .. }) => {
-                Some(offset % real_bytes)
-            }
-            Some(FakeCapacity { fraud: FakeKind::Cut, real_bytes, .. }) => {
-                (offset < real_bytes).then_some(offset)
-            }
-        }
+        self.fake.map_or(Some(offset), |fake| fake.place(offset))
     }
 }
 

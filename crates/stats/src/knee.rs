@@ -53,7 +53,7 @@ pub struct Knee {
 /// same place of `seconds`.
 ///
 /// It is the first change of level that lasts for 5 s or more and falls from the highest level right before by
-/// the share [`resolution`], as do the medians before and after it. Noise may remember ([`crate::noise`]).
+/// the share [`resolution`], as do the medians before and after it. Noise may remember (`crate::noise`).
 /// Levels that end within the first half second do not count. Falls that recover sooner, or for as many pieces as
 /// they last, smaller ones and those of the last two pieces, are none. `None` also for slices of different
 /// length, below six values, or with a value that is not positive and finite.

@@ -42,7 +42,7 @@ pub struct LastingDrop {
 /// It is one if the level fell by 20 % or more and stayed down for the last fifth of the series or longer. It is not
 /// one if the series has a single level in noise, if the rate recovered, or if it had been down and come back before
 /// (a wave of one and a half periods or more). Single outliers do not matter. A slow decline counts by its first and
-/// last level. Noise may remember: what a level must exceed is its size in the long run ([`crate::noise`]).
+/// last level. Noise may remember: what a level must exceed is its size in the long run (`crate::noise`).
 ///
 /// `None` also below 30 values or for values that are negative or not finite.
 pub fn lasting_drop(series: &[f64]) -> Option<LastingDrop> {

@@ -15,6 +15,7 @@
 pub mod bootstrap;
 pub mod changepoint;
 pub mod common_period;
+pub mod coverage;
 mod distributions;
 mod fall_place;
 pub mod interval;

@@ -24,7 +24,7 @@ const DIP_SHARE: f64 = 0.1;
 ///
 /// Probes far outside their neighbourhood count as the median of it, and a stretch of any length that is a tenth
 /// slower than the rates after it (places that need retries) as the rate before it. A further zone must reduce
-/// the squared deviations of the logarithms by 3·σ²·ln n, σ that of the noise in the long run ([`crate::noise`]), and
+/// the squared deviations of the logarithms by 3·σ²·ln n, σ that of the noise in the long run (`crate::noise`), and
 /// begin with a drop of at least the share `drop_min` of the rate before ([`ZONE_DROP_MIN`]). Each edge is good to
 /// one probe; `mean` is geometric and in the unit of the rates, and the zones cover the slice. A curve that falls
 /// smoothly comes out as a staircase. Time grows with the square of the number of pooled blocks.

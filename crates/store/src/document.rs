@@ -31,7 +31,7 @@ pub enum FormatError {
     NotARun(String),
 }
 
-/// The indented document. Numbers that are not finite become `null`: see [`check_finite`].
+/// The indented document. Numbers that are not finite become `null`: see `check_finite`.
 pub fn to_json(run: &Run) -> String {
     serde_json::to_string_pretty(run).expect("a run is made of fields, texts and numbers")
 }

@@ -1,6 +1,6 @@
 //! Traces: the requests of applications to a drive, with their times.
 //!
-//! A trace file ([`file`], described in docs/traces.md) is compact, and whole or refused. [`import`] reads what other
+//! A trace file (`file`, described in docs/traces.md) is compact, and whole or refused. [`import`] reads what other
 //! tools write, [`record`] records, [`iolog`] writes logs for fio, [`summary`] has a trace's sums.
 //! [`built_in`] has the traces of the test `apps`; [`profile`] has the facts for planning a replay.
 

@@ -1,9 +1,9 @@
 //! Recording: requests to a drive, from the kernel's tracepoints of block requests (tracefs, as root).
 //!
 //! The kernel reports each request when it is issued to the drive and when it completes, on the programs' clock. The
-//! events come from a ring per processor, which is drained every 50 ms without waiting ([`ring`]). The instance of
+//! events come from a ring per processor, which is drained every 50 ms without waiting (`ring`). The instance of
 //! tracefs is the recording's own, and is removed at its end; one that a kill left, by the next recording
-//! ([`instance`]).
+//! (`instance`).
 
 pub mod device;
 mod instance;

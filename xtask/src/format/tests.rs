@@ -12,10 +12,12 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 /// The examples, each a real run made shorter.
-pub const EXAMPLES: [&str; 15] = [
+pub const EXAMPLES: [&str; 17] = [
     "docs/examples/run.json",
     "docs/examples/surface.json",
     "docs/examples/surface-write.json",
+    "docs/examples/surface-full.json",
+    "docs/examples/surface-spread.json",
     "docs/examples/align.json",
     "docs/examples/phybs.json",
     "docs/examples/whole-disk.json",

@@ -53,6 +53,8 @@ pub struct WorkerOutcome<T> {
 
 impl IoDevice {
     pub fn new(file: IoFile, engine: Engine) -> Self {
+        // A ring has one file.
+        let engine = if file.is_joined() { Engine::Threads } else { engine };
         Self { backend: Backend::File { file, engine, broken: OnceLock::new() } }
     }
 

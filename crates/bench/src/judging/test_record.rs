@@ -121,6 +121,11 @@ impl TestRecord {
         self.result.resume = Some(point);
     }
 
+    /// What it needs is gone with it.
+    pub fn cannot_be_resumed(&mut self) {
+        self.result.resume = None;
+    }
+
     pub fn database(&mut self, database: DatabaseRecord) {
         self.result.databases.push(database);
     }

@@ -34,6 +34,8 @@ const COUNTED_MANY: u64 = 100;
 const COUNTED_MANY_BYTES: f64 = 256e3;
 /// With more of its file in memory, memory answers a loop device.
 const LOOP_CACHED_MAX: f64 = 0.5;
+/// From this share of what a shared path leaves to a drive on, the path counts.
+const SHARED_SHARE_MIN: f64 = 0.5;
 /// Open loops with a larger share of requests undone, and more than the few that are always in flight, missed their
 /// rate.
 const LATE_SHARE_MAX: f64 = 0.05;
@@ -52,6 +54,8 @@ pub struct Environment {
     pub(crate) link_mb_s: Option<f64>,
     /// The link carries data both ways at once.
     pub(crate) duplex: bool,
+    /// What the path that drives share left to this one when all of them read at once, if it was the limit.
+    pub(crate) shared_mb_s: Option<f64>,
     pub(crate) rpm: Option<f64>,
     pub(crate) capacity_bytes: u64,
     /// Bytes of the target that tests use.
@@ -94,6 +98,7 @@ pub fn of_round(round: &Round, environment: &Environment) -> Vec<Finding> {
     };
     let checks = [
         other_io(round, environment),
+        shared_path(round, environment),
         cpu_contention::cpu_bound(round),
         cpu_contention::held_by_others(round),
         stalled(round),
@@ -187,6 +192,16 @@ fn other_io(round: &Round, environment: &Environment) -> Option<Finding> {
             format!("{}: the drive moved {others} more than drivescope asked for", round.cell);
         Finding::new(FindingId::OtherIo, evidence).weighing(share)
     })
+}
+
+/// A drive that asks for half of what it can get feels the others.
+fn shared_path(round: &Round, environment: &Environment) -> Option<Finding> {
+    let left = environment.shared_mb_s?;
+    let rate = round.measured.mb_s();
+    let (rate_shown, left_shown) = (rounded(rate), rounded(left));
+    let evidence = format!("{}: {rate_shown} MB/s of {left_shown} left to this drive", round.cell);
+    (rate >= left * SHARED_SHARE_MIN)
+        .then(|| Finding::new(FindingId::SharedPath, evidence).weighing(rate))
 }
 
 fn stalled(round: &Round) -> Option<Finding> {

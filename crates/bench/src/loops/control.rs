@@ -13,12 +13,23 @@ pub struct Control {
     /// Time of each place of a scan, ns, in its order; 0 until it is done.
     places: Box<[AtomicU64]>,
     settled: AtomicU64,
+    /// When a scan visits no further place, in the queue's time, ns.
+    until_ns: Option<u64>,
 }
 
 impl Control {
     /// For a scan of `count` places, each of which shows as soon as it is done.
     pub fn of_places(count: usize) -> Self {
         Self { places: (0..count).map(|_| AtomicU64::new(0)).collect(), ..Self::default() }
+    }
+
+    /// For a scan that begins no place after this time.
+    pub fn until(until_ns: u64) -> Self {
+        Self { until_ns: Some(until_ns), ..Self::default() }
+    }
+
+    pub fn is_over(&self, now_ns: u64) -> bool {
+        self.until_ns.is_some_and(|until_ns| now_ns >= until_ns)
     }
 
     pub fn done(&self, place: usize, ns: u64) {

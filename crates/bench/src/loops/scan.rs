@@ -14,7 +14,7 @@ pub const FAILURES_MAX: usize = 16;
 const IN_A_ROW_MAX: usize = 64;
 
 /// When reading on makes no sense: after [`FAILURES_MAX`] failed places that are more than half of those visited,
-/// or after [`IN_A_ROW_MAX`] in a row. A failed write ends a scan at once.
+/// or after `IN_A_ROW_MAX` in a row. A failed write ends a scan at once.
 #[derive(Debug, Default)]
 pub struct FailureCount {
     visited: usize,
@@ -173,7 +173,7 @@ impl Scan<'_> {
             if let Some(ns) = ns {
                 self.control.done(index, ns);
             }
-            if chunked.publisher.tick(now, &outcome.recorder) {
+            if chunked.publisher.tick(now, &outcome.recorder) || self.control.is_over(now) {
                 break;
             }
         }

@@ -141,6 +141,7 @@ impl Session<'_> {
             writes_its_own: self.target.writes_its_own(),
             link_mb_s: drive.and_then(|d| d.link.as_ref()).map(|link| link.payload_mb_s),
             duplex: drive.and_then(|d| d.link.as_ref()).is_some_and(Link::is_duplex),
+            shared_mb_s: self.platform.shared_mb_s,
             rpm: drive.and_then(|d| d.rpm).filter(|&rpm| rpm > 1).map(f64::from),
             capacity_bytes: drive.map_or(u64::MAX, |d| d.capacity_bytes),
             whole_bytes: self.whole_bytes(),

@@ -91,6 +91,11 @@ impl Session<'_> {
         self.storage.folder.as_ref().map_or(Ok(()), |folder| Ok(folder.check_room(wanted)?))
     }
 
+    /// Whether other programs have taken half of the floor of free space meanwhile.
+    pub fn is_short_of_room(&self) -> bool {
+        self.storage.folder.as_ref().is_some_and(OwnFolder::is_short_of_room)
+    }
+
     /// Whether `bytes` may be written over own files, which takes space where the file system copies on write, as
     /// much as the file at most; and whether the floor was kept until now.
     pub fn check_room_to_overwrite(&self, bytes: u64) -> Result<(), BenchError> {

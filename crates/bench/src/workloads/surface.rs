@@ -1,9 +1,12 @@
 //! `surface`: how do speed and access time vary over the drive; where are slow or failing spots.
 
 mod access_scatter;
+mod full;
+mod one_pass;
 mod places;
 mod rates;
 mod slow_spots;
+mod spread;
 mod unreadable;
 mod writes;
 mod zone_search;
@@ -19,9 +22,9 @@ use crate::plan::option_checks::{SAMPLES_MAX, check_count, check_request, ensure
 use crate::plan::overrides::Overrides;
 use crate::plan::plan_context::PlanContext;
 use crate::session::Session;
-use crate::workload::Workload;
+use crate::workload::{Continuation, Workload};
 use access_scatter::AccessScatter;
-use drivescope_model::options::{Suite, SurfaceOptions, SurfacePreset, TestKind};
+use drivescope_model::options::{Suite, SurfaceOptions, SurfacePreset, SurfaceWrite, TestKind};
 use drivescope_model::patterns::gnome_disks;
 use drivescope_model::plan::{Cost, PlannedTest, WriteLevel};
 use drivescope_model::target::TargetKind;
@@ -63,7 +66,8 @@ impl Workload for SurfaceWorkload {
     }
 
     fn how_to_shorten(&self, _suite: &Suite) -> String {
-        "use --time, or fewer surface.samples and surface.accesses".to_string()
+        "use --time, or fewer surface.samples and surface.accesses; a full read: a smaller --size"
+            .to_string()
     }
 
     fn check(&self, suite: &Suite) -> Result<(), String> {
@@ -79,13 +83,40 @@ impl Workload for SurfaceWorkload {
         check_count(options.write_samples, 2..=SAMPLES_MAX, "surface.write_samples")?;
         ensure(options.accesses <= SAMPLES_MAX, || {
             format!("surface.accesses must be at most {SAMPLES_MAX}")
+        })?;
+        let is_full = options.preset == SurfacePreset::Full;
+        ensure(is_full || options.from.0 == 0, || {
+            "surface.from needs surface.preset=full: samples have no start position".to_string()
+        })?;
+        let writes = matches!(options.write, SurfaceWrite::SameBytes | SurfaceWrite::Fresh);
+        ensure(!writes || !is_one_pass(options), || {
+            "surface.write needs surface.preset=sampled, gnome-disks or zcav: the others only read"
+                .to_string()
         })
+    }
+
+    fn continuation(&self) -> Option<Continuation> {
+        Some(Continuation {
+            on: TargetKind::Block,
+            reads_back: false,
+            continue_at: |point, suite| {
+                let options = &mut suite.surface;
+                (options.preset, options.from) = (SurfacePreset::Full, Bytes(point.at_bytes));
+            },
+            begins_anew: |suite| {
+                suite.surface.preset == SurfacePreset::Full && suite.surface.from.0 == 0
+            },
+        })
+    }
+
+    fn takes_whole_target(&self) -> bool {
+        false
     }
 
     fn apply(&self, overrides: &Overrides, suite: &mut Suite) -> Result<(), String> {
         // Beside other tests the time is that of their cells.
         if overrides.tests == [TestKind::Surface.name()]
-            && suite.surface.preset == SurfacePreset::Sampled
+            && matches!(suite.surface.preset, SurfacePreset::Sampled | SurfacePreset::Spread)
         {
             suite.surface.time = overrides.time.unwrap_or(suite.surface.time);
         }
@@ -98,7 +129,7 @@ impl Workload for SurfaceWorkload {
 
     fn shorten(&self, suite: &mut Suite, has_test_file: bool) -> bool {
         let options = &mut suite.surface;
-        if has_test_file {
+        if has_test_file || options.preset == SurfacePreset::Full {
             return false;
         }
         if options.sample.0 > SLOW_SAMPLE_MIN.0 {
@@ -127,7 +158,11 @@ impl Workload for SurfaceWorkload {
         if context.target.kind == TargetKind::File && size < SIZE_MIN.0 {
             return skip(format!("needs a file of {} or more", SIZE_MIN.binary()));
         }
-        if size < options.sample.0 * 4 {
+        let is_full = options.preset == SurfacePreset::Full;
+        if is_full && options.from.0 >= size {
+            return skip(format!("surface.from is beyond the end, {size} bytes"));
+        }
+        if !is_full && size < options.sample.0 * 4 {
             return skip(format!("needs {} or more", Bytes(options.sample.0 * 4).binary()));
         }
         let mut test = context.planned(self.kind());
@@ -144,92 +179,118 @@ impl Workload for SurfaceWorkload {
     }
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
-        let suite = &session.plan.suite;
-        check_units(&suite.surface, u64::from(session.device().align_bytes()))?;
-        let size = session.span_bytes(session.device());
-        let options = within_time(session, size)?;
-        let budget = search_budget(&options);
-        let (mut rates, mut written): (Vec<Vec<TimedRegion>>, Vec<Vec<TimedRegion>>) =
-            (Vec::new(), Vec::new());
-        let mut onsets_ms = Vec::new();
-        let (mut accesses, mut accessed) = (AccessScatter::default(), Vec::new());
-        let order = RequestShape::of(&options);
-        let (mut unreadable, mut result) = (Unreadable::default(), Ok(()));
-        for round in 1..=suite.rounds {
-            if !session.has_time_for(round, record) {
-                break;
-            }
-            session.pause(suite.pause)?;
-            let places = places(&options, size, session.plan.seed, round);
-            let scanned = scan(session, record, "read", places, order, round)?;
-            unreadable.add(&scanned);
-            rates.push(scanned.timed);
-            result = result.and(scanned.end);
-            if result.is_ok() && session.writes() >= WriteLevel::SameBytes {
-                let pass = writes::pass(session, record, size, round)?;
-                written.push(pass.timed);
-                onsets_ms.push(pass.onset_ms);
-                result = result.and(pass.end);
-            }
-            if result.is_ok() && options.accesses > 0 {
-                let places = access_places(&options, size, session.plan.seed, round);
-                let single = RequestShape { chunk: options.access_block.0 as u32, depth: 1 };
-                let scanned = scan(session, record, "access", places, single, round)?;
-                unreadable.add(&scanned);
-                accesses.add(&scanned.timed, size);
-                accessed.extend(scanned.timed);
-                result = result.and(scanned.end);
-            }
-            if result.is_err() {
-                break;
+        let options = &session.plan.suite.surface;
+        check_units(options, u64::from(session.device().align_bytes()))?;
+        match options.preset {
+            SurfacePreset::Full => full::run(session, record),
+            SurfacePreset::Spread => spread::run(session, record),
+            SurfacePreset::Sampled | SurfacePreset::GnomeDisks | SurfacePreset::Zcav => {
+                run_rounds(session, record)
             }
         }
-        if suite.rounds > 1 && result.is_err() {
-            record.notice_few_rounds_of("read");
-        }
-        let pace = StepPace::of(&rates);
-        let even = rates::medians(&rates, pace);
-        let mut profile = even.clone();
-        if result.is_ok() {
-            result = zone_search::refine(session, &options, (&mut profile, pace), size, budget);
-        }
-        rates::report(record, "read", &rates, &profile, pace, size);
-        zone_search::report(session, record, &options, &profile, size);
-        let pace = StepPace::of(&written);
-        rates::report(record, "write", &written, &rates::medians(&written, pace), pace, size);
-        if let Some(onsets_ms) = onsets_ms.into_iter().collect::<Option<Vec<f64>>>()
-            && !onsets_ms.is_empty()
-        {
-            record.metric("write.onset_ms", onsets_ms);
-        }
-        accesses.report(record);
-        unreadable.report(record, part_start(session));
-        result?;
-        let visited = places(&options, size, session.plan.seed, 1);
-        if !slow_spots::is_cached(record, &visited, size) {
-            slow_spots::find_by_rate(session, record, &even, &visited, order)?;
-            slow_spots::find_by_access_time(session, record, &accessed, size)?;
-        }
-        unreadable.outcome()
     }
+}
+
+/// Reads the same places in each round, and writes them if it may.
+fn run_rounds(session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+    let suite = &session.plan.suite;
+    let size = session.span_bytes(session.device());
+    let options = within_time(session, size)?;
+    let budget = search_budget(&options);
+    let (mut rates, mut written): (Vec<Vec<TimedRegion>>, Vec<Vec<TimedRegion>>) =
+        (Vec::new(), Vec::new());
+    let mut onsets_ms = Vec::new();
+    let (mut accesses, mut accessed) = (AccessScatter::default(), Vec::new());
+    let order = RequestShape::of(&options);
+    let (mut unreadable, mut result) = (Unreadable::default(), Ok(()));
+    for round in 1..=suite.rounds {
+        if !session.has_time_for(round, record) {
+            break;
+        }
+        session.pause(suite.pause)?;
+        let places = places(&options, size, session.plan.seed, round);
+        let control = Control::default();
+        let scanned = scan(session, record, "read", places, (order, round), control)?;
+        unreadable.add(&scanned);
+        rates.push(scanned.timed);
+        result = result.and(scanned.end);
+        if result.is_ok() && session.writes() >= WriteLevel::SameBytes {
+            let pass = writes::pass(session, record, size, round)?;
+            written.push(pass.timed);
+            onsets_ms.push(pass.onset_ms);
+            result = result.and(pass.end);
+        }
+        if result.is_ok() && options.accesses > 0 {
+            let places = access_places(&options, size, session.plan.seed, round);
+            let single = RequestShape { chunk: options.access_block.0 as u32, depth: 1 };
+            let control = Control::default();
+            let scanned = scan(session, record, "access", places, (single, round), control)?;
+            unreadable.add(&scanned);
+            accesses.add(&scanned.timed, size);
+            accessed.extend(scanned.timed);
+            result = result.and(scanned.end);
+        }
+        if result.is_err() {
+            break;
+        }
+    }
+    if suite.rounds > 1 && result.is_err() {
+        record.notice_few_rounds_of("read");
+    }
+    let pace = StepPace::of(&rates);
+    let even = rates::medians(&rates, pace);
+    let mut profile = even.clone();
+    if result.is_ok() {
+        result = zone_search::refine(session, &options, (&mut profile, pace), size, budget);
+    }
+    rates::report(record, "read", &rates, &profile, pace, size);
+    zone_search::report(session, record, &options, &profile, size);
+    let pace = StepPace::of(&written);
+    rates::report(record, "write", &written, &rates::medians(&written, pace), pace, size);
+    if let Some(onsets_ms) = onsets_ms.into_iter().collect::<Option<Vec<f64>>>()
+        && !onsets_ms.is_empty()
+    {
+        record.metric("write.onset_ms", onsets_ms);
+    }
+    accesses.report(record);
+    unreadable.report(record, part_start(session));
+    result?;
+    let visited = places(&options, size, session.plan.seed, 1);
+    if !slow_spots::is_cached(record, &visited, size) {
+        slow_spots::find_by_rate(session, record, &even, &visited, order)?;
+        slow_spots::find_by_access_time(session, record, &accessed, size)?;
+    }
+    unreadable.outcome()
+}
+
+/// Whether everything is read once, or places at random: rounds would say nothing more.
+fn is_one_pass(options: &SurfaceOptions) -> bool {
+    matches!(options.preset, SurfacePreset::Full | SurfacePreset::Spread)
+}
+
+fn rounds_of(suite: &Suite) -> u32 {
+    if is_one_pass(&suite.surface) { 1 } else { suite.rounds }
 }
 
 /// What reading costs: all places of all rounds, on a disk as many again as one round has for borders of zones, and the
 /// single accesses.
 fn reading_cost(context: &PlanContext<'_>) -> Cost {
-    let (options, rounds) = (&context.suite.surface, f64::from(context.suite.rounds));
+    let (options, rounds) = (&context.suite.surface, f64::from(rounds_of(context.suite)));
     let samples = f64::from(options.samples);
     let is_disk = context.drive.is_some_and(|drive| drive.rotational_hint);
     let (each, places) = match options.preset {
         SurfacePreset::Zcav => (context.span_bytes as f64, rounds),
+        SurfacePreset::Full => ((context.span_bytes - options.from.0) as f64, 1.0),
         SurfacePreset::GnomeDisks => (options.sample.0 as f64, samples * rounds),
+        SurfacePreset::Spread => ((options.sample.0 + options.lead_in.0) as f64, samples),
         SurfacePreset::Sampled => {
             let each = (options.sample.0 + options.lead_in.0) as f64;
             (each, samples * (rounds + f64::from(u8::from(is_disk))))
         }
     };
     let each_s = each / (context.typical.mb_s * 1e6) + 1.0 / context.typical.iops;
-    let places = if options.time.0 > 0.0 { options.time.0 / each_s } else { places };
+    let is_timed = options.time.0 > 0.0 && options.preset != SurfacePreset::Full;
+    let places = if is_timed { options.time.0 / each_s } else { places };
     let accesses = f64::from(options.accesses) * rounds;
     Cost {
         seconds: places * each_s + accesses / context.typical.iops,
@@ -245,6 +306,18 @@ fn within_time(session: &Session<'_>, size: u64) -> Result<SurfaceOptions, Bench
     if options.time.0 == 0.0 || options.preset != SurfacePreset::Sampled {
         return Ok(options);
     }
+    let (took_s, each_s) = trial_s(session, &options, size)?;
+    let even_s = (options.time.0 - took_s) * EVEN_SHARE / f64::from(session.plan.suite.rounds);
+    let samples = ((even_s / each_s) as u32).clamp(SAMPLES_MIN, SAMPLES_MAX);
+    Ok(SurfaceOptions { samples, ..options })
+}
+
+/// How long a trial of a few places all over the drive takes, and one place of it, s.
+fn trial_s(
+    session: &Session<'_>,
+    options: &SurfaceOptions,
+    size: u64,
+) -> Result<(f64, f64), BenchError> {
     // At random: a drive answers from its cache what it has just read.
     let trial = SurfaceOptions {
         accesses: TRIAL_SAMPLES,
@@ -253,13 +326,10 @@ fn within_time(session: &Session<'_>, size: u64) -> Result<SurfaceOptions, Bench
     };
     let start_ns = session.now_ns();
     let places = access_places(&trial, size, session.plan.seed, 1);
-    slow_spots::scan_again(session, places, RequestShape::of(&options))?;
+    slow_spots::scan_again(session, places, RequestShape::of(options))?;
     session.check_stop()?;
     let took_s = (session.now_ns() - start_ns) as f64 / 1e9;
-    let each_s = (took_s / f64::from(TRIAL_SAMPLES)).max(1e-6);
-    let even_s = (options.time.0 - took_s) * EVEN_SHARE / f64::from(session.plan.suite.rounds);
-    let samples = ((even_s / each_s) as u32).clamp(SAMPLES_MIN, SAMPLES_MAX);
-    Ok(SurfaceOptions { samples, ..options })
+    Ok((took_s, (took_s / f64::from(TRIAL_SAMPLES)).max(1e-6)))
 }
 
 /// What the search for borders of zones may spend: the rest of the time, or once more as many samples.
@@ -286,7 +356,8 @@ impl RequestShape {
             SurfacePreset::GnomeDisks => options.sample.0,
             _ => options.chunk.0,
         };
-        let depth = if options.preset == SurfacePreset::Sampled { SAMPLE_DEPTH } else { 1 };
+        let is_ours = matches!(options.preset, SurfacePreset::Sampled | SurfacePreset::Spread);
+        let depth = if is_ours { SAMPLE_DEPTH } else { 1 };
         Self { chunk: chunk as u32, depth }
     }
 }
@@ -324,11 +395,10 @@ fn scan(
     record: &mut TestRecord,
     cell: &'static str,
     places: Vec<ScanRegion>,
-    RequestShape { chunk, depth }: RequestShape,
-    round: u32,
+    (RequestShape { chunk, depth }, round): (RequestShape, u32),
+    control: Control,
 ) -> Result<Scanned, BenchError> {
-    session.phase_started(&format!("surface {cell}"), round, session.plan.suite.rounds);
-    let control = Control::default();
+    session.phase_started(&format!("surface {cell}"), round, rounds_of(&session.plan.suite));
     let start = part_start(session);
     let places = on_target(places, start);
     let task = Scan { places, chunk, depth, data: None, control: &control };
@@ -376,6 +446,14 @@ fn go_on_unless(
 
 fn part_start(session: &Session<'_>) -> u64 {
     session.part_start_bytes(session.device())
+}
+
+/// Of a part, nothing follows for the rest of the drive.
+fn notice_part(record: &mut TestRecord, part: u64, whole: u64) {
+    if part < whole {
+        let (part, whole) = (Bytes(part), Bytes(whole));
+        record.remark(format!("examines only {part} of {whole}"));
+    }
 }
 
 /// Places of the examined part as places of the whole target.

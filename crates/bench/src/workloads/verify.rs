@@ -2,6 +2,7 @@
 
 mod capacity_probe;
 mod capacity_result;
+mod own_files;
 mod quick;
 mod refused_writes;
 
@@ -18,10 +19,11 @@ use crate::plan::option_checks::{check_request, ensure};
 use crate::plan::plan_context::PlanContext;
 use crate::session::{PhaseCounters, Session};
 use crate::workload::{Continuation, Workload};
+use crate::workloads::shared::open_target;
 use crate::workloads::shared::whole_drive::read_back::{ReadBack, ReadBackOutcome};
 use crate::workloads::shared::whole_drive::resume_check::{self, StampsNeeded};
 use crate::workloads::shared::whole_drive::timed_writes::{
-    WriteSettings, WrittenSum, flush, write, written_bytes,
+    SoFar, WriteSettings, WrittenSum, flush, write, written_bytes,
 };
 use capacity_probe::{usual_landmarks, written_with_pushing_max};
 use drivescope_model::findings::{Finding, FindingId};
@@ -64,8 +66,9 @@ impl Workload for VerifyWorkload {
     }
 
     fn access(&self) -> &'static str {
-        "not in a directory; on a file: reads back what an earlier run wrote (verify.phase=read); on a device: \
-         everything on it is lost (--destroy SERIAL), with verify.phase=read it only reads"
+        "in a directory: fills the free space with files of its own; on a file: reads back what an earlier run wrote \
+         (verify.phase=read); on a device: everything on it is lost (--destroy SERIAL), with verify.phase=read it only \
+         reads"
     }
 
     fn how_to_shorten(&self, _suite: &Suite) -> String {
@@ -89,6 +92,10 @@ impl Workload for VerifyWorkload {
         })
     }
 
+    fn needs_test_file(&self) -> bool {
+        false
+    }
+
     fn continuation(&self) -> Option<Continuation> {
         Some(Continuation {
             on: TargetKind::Block,
@@ -106,11 +113,13 @@ impl Workload for VerifyWorkload {
     }
 
     fn plan(&self, context: &PlanContext<'_>) -> PlannedTest {
+        if context.target.kind == TargetKind::Directory {
+            return own_files::plan(context);
+        }
         let skip = |reason: String| context.skipped(self.kind(), reason);
         let options = &context.suite.verify;
         let (size, only_reads) = (context.span_bytes, options.phase == VerifyPhase::Read);
-        let may_be_read = only_reads && context.target.kind != TargetKind::Directory;
-        if let Some(reason) = context.overwrite_refusal().filter(|_| !may_be_read) {
+        if let Some(reason) = context.overwrite_refusal().filter(|_| !only_reads) {
             return skip(reason.to_string());
         }
         if size < SIZE_MIN.0 {
@@ -150,6 +159,11 @@ impl Workload for VerifyWorkload {
     }
 
     fn run(&self, session: &mut Session<'_>, record: &mut TestRecord) -> Result<(), BenchError> {
+        if is_directory(session) {
+            return own_files::run(session, record);
+        }
+        let remark = open_target::open(session)?;
+        remark.into_iter().for_each(|remark| record.remark(remark));
         session.device().keep_contents();
         session.pause(session.plan.suite.pause)?;
         let device = session.device();
@@ -165,6 +179,10 @@ impl Workload for VerifyWorkload {
             VerifyMode::Full => run_full(session, record, size),
         }
     }
+}
+
+fn is_directory(session: &Session<'_>) -> bool {
+    session.target.info().kind == TargetKind::Directory
 }
 
 /// What a quick run costs at most, and what on an honest drive.
@@ -239,15 +257,19 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
     let written = wrote.then(|| [from..size, 0..push_bytes(session, size)]);
     session.expect_transfers(written.into_iter().flatten().chain(Some(start..size)));
     let mut refused = RefusedWrites::default();
+    let mut size = size;
     if wrote {
         refused = write_all(session, record, from, size, data)?;
+        if let Some(full_at) = refused.full_at {
+            size = own_files::cut_short(session, record, full_at)?;
+        }
         match push_out(session, record, size, data) {
             // It has done what it is for where the drive takes it.
             Err(error) if is_refusal(&error).is_some() => {}
             end => end.inspect_err(|_| record.resume_at(resume_writing(session, size, size)))?,
         }
         session.device().sync()?;
-        session.device().evict()?;
+        own_files::evict(session, record)?;
     }
     let is_whole = start == 0 || was_intact_before(session, options.from.0);
     let readable = start..refused.tail(size).max(start);
@@ -268,6 +290,7 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
             size,
             device_bytes: session.device().size_bytes(),
             wrote: wrote_all,
+            is_in_files: is_directory(session),
         },
     );
     if wrote {
@@ -281,6 +304,9 @@ fn run_full(session: &Session<'_>, record: &mut TestRecord, size: u64) -> Result
 /// What is written, or was: the pass after all that left stamps here, or that of the resumed run.
 fn data_of(session: &Session<'_>, from: u64, size: u64) -> Result<Payload, BenchError> {
     let seed = session.plan.seed;
+    if is_directory(session) {
+        return Ok(own_files::data(session));
+    }
     let writes = session.plan.suite.verify.phase == VerifyPhase::Write;
     let (begins, before) = (writes && from == 0, if writes && from > 0 { from } else { size });
     let newest = resume_check::newest_pass(session, Payload::new(seed, FULL_PASS), before)?;
@@ -312,8 +338,10 @@ fn write_all(
         record.resume_at(resume(timed));
         record
     };
+    // What was written to scratch files is gone with them.
+    let resumable = (!is_directory(session)).then_some(&so_far as SoFar<'_>);
     let mut sum = WrittenSum::default();
-    let end = Writing { session, record, sum: &mut sum, data, size }.all(from, &so_far)?;
+    let end = Writing { session, record, sum: &mut sum, data, size }.all(from, resumable)?;
     let WrittenSum { timed, bytes } = sum;
     // Here, because what is written again after it does not count in the rate.
     let is_whole = end.as_ref().map_or(true, |refused| refused.ranges.is_empty());
@@ -395,8 +423,15 @@ fn read_back(
         record.resume_at(resume_reading(session, is_whole, at));
         record
     };
-    session.checkpoint_at_once(so_far);
-    let checkpoint = || session.checkpoint(so_far);
+    let is_resumable = !is_directory(session);
+    if is_resumable {
+        session.checkpoint_at_once(so_far);
+    }
+    let checkpoint = || {
+        if is_resumable {
+            session.checkpoint(so_far);
+        }
+    };
     let (worker, counters) =
         session.run_task_with(session.device(), spec, &control, task, checkpoint)?;
     let WorkerOutcome { output: outcome, cpu_cost, engine } = worker;

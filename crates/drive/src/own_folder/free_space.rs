@@ -41,6 +41,16 @@ fn floor_of(size_bytes: u64) -> u64 {
     (size_bytes / 10).clamp(FLOOR_MIN, FLOOR_MAX)
 }
 
+/// Bytes that may still be taken.
+pub(super) fn left_bytes(parent: &Path) -> Result<u64, DriveError> {
+    let (free, floor) = free_and_floor(parent)?;
+    Ok(free.saturating_sub(floor))
+}
+
+pub(super) fn is_short(parent: &Path) -> bool {
+    free_and_floor(parent).is_ok_and(|(free, floor)| free < floor / 2)
+}
+
 pub(super) fn check_room(parent: &Path, wanted: Bytes) -> Result<(), DriveError> {
     let (free, floor) = free_and_floor(parent)?;
     // Not by the room, which is 0 also far below the floor: there not even 0 bytes fit.

@@ -9,9 +9,9 @@ impl Spec {
     /// Errors: a state that no drive can be in, or one that only exists in virtual time.
     pub fn build_for_real_time(&self) -> Result<Box<dyn SimDevice + Send>, SpecError> {
         let refuse = |what: &str, why: &str| Err(SpecError::Wrong(format!("{what}: {why}")));
-        if self.fake.is_some() {
+        if self.fake.is_some_and(|fake| fake.cache_bytes > 0) {
             return refuse(
-                "fake= works in virtual time only",
+                "the cache of fake= works in virtual time only",
                 "the contents of a served drive are a plain file; leave it out",
             );
         }
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn impossible_real_time_option_is_refused_by_name() {
         for (option, words) in [
-            ("fake=wrap:1GiB", "fake= works in virtual time only"),
+            ("fake=wrap:1GiB:1MiB", "the cache of fake= works in virtual time only"),
             ("fault=page-cache", "own page cache"),
             ("partition=63,2048", "sfdisk"),
             ("host=laptop-2015", "this machine above it"),

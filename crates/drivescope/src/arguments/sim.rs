@@ -34,8 +34,8 @@ pub enum SimCommand {
     ///
     /// Ctrl-C unmounts and prints how late replies were. While a file system is mounted or a program has the
     /// drive open, serving continues; Ctrl-C again saves what can be saved, disconnects the users, and exits
-    /// with code 130. Code 4: the backing file or the model failed. fake=, fault=page-cache, partition=,
-    /// host= and smart= exist in virtual time only.
+    /// with code 130. Code 4: the backing file or the model failed. fault=page-cache, partition=, host=, smart=
+    /// and the cache of fake= exist in virtual time only.
     Mount(MountArguments),
     /// Compare the models with published results for their drives.
     ///

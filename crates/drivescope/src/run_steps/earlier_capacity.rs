@@ -26,7 +26,7 @@ pub fn of(run: &Run, store: &Store) -> Option<EarlierCapacity> {
         headline.as_deref().is_some_and(|key| key.starts_with(HEADLINE))
     };
     let all = store.list(&filter).ok()?;
-    all.into_iter().filter(|row| tests(&row.headline_key)).find_map(|row| {
+    let mut found = all.into_iter().filter(|row| tests(&row.headline_key)).filter_map(|row| {
         let earlier = store.get(&row.id).ok()?;
         let is_same = if run.simulated {
             earlier.target.path == run.target.path
@@ -34,7 +34,12 @@ pub fn of(run: &Run, store: &Store) -> Option<EarlierCapacity> {
             earlier.drive.as_ref().is_some_and(|other| is_same(drive, other))
         };
         is_same.then(|| tested_capacity(&earlier)).flatten()
-    })
+    });
+    let newest = found.next()?;
+    let says_little = newest.is_of_free_space && newest.real_bytes >= newest.announced_bytes;
+    // A test of the whole drive says more than a newer one of the space that was free.
+    let whole = if says_little { found.find(|earlier| !earlier.is_of_free_space) } else { None };
+    Some(whole.unwrap_or(newest))
 }
 
 fn is_same(one: &Drive, other: &Drive) -> bool {

@@ -24,14 +24,13 @@ use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, Severity};
 use drivescope_model::host::{Calibration, Host};
-use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
 use drivescope_report::export::open_metrics::open_metrics;
 use drivescope_report::{clean, text, wrap};
 use drivescope_store::Store;
-use std::cell::{OnceCell, RefCell};
-use std::sync::Arc;
+use std::cell::RefCell;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 #[derive(Default)]
@@ -40,6 +39,8 @@ pub struct RunOptions {
     pub price: Option<Price>,
     pub quiet: bool,
     pub live: bool,
+    /// Several runs at once: nothing is printed before all have ended.
+    pub together: bool,
     pub json: bool,
     pub verbose: bool,
     pub table: bool,
@@ -56,14 +57,14 @@ impl RunOptions {
 }
 
 /// This machine, the same for all runs of a call.
-struct Machine {
+pub(super) struct Machine {
     host: Host,
     facts: HostFacts,
-    calibration: OnceCell<Calibration>,
+    calibration: OnceLock<Calibration>,
 }
 
 impl Machine {
-    fn here() -> Self {
+    pub(super) fn here() -> Self {
         let roots = Roots::host();
         let host = host::host(&roots);
         let facts = HostFacts {
@@ -71,11 +72,11 @@ impl Machine {
             cpus: host.cpus,
             power_save: host::power_save(&host, &roots),
         };
-        Self { host, facts, calibration: OnceCell::new() }
+        Self { host, facts, calibration: OnceLock::new() }
     }
 
     /// The tool's overhead, measured before the first run on a real target; simulated ones do not need it.
-    fn calibration(&self, target: &Target) -> Option<&Calibration> {
+    pub(super) fn calibration(&self, target: &Target) -> Option<&Calibration> {
         (!target.is_simulated()).then(|| self.calibration.get_or_init(calibrate::calibrate))
     }
 }
@@ -94,7 +95,8 @@ impl<'s> Measurer<'s> {
     pub fn measure_quietly(&self, planned: PlannedRun) -> Result<(Run, Code), Failure> {
         let silent = |events, _: &Run, _: &_| progress::listen(events, None);
         let options = RunOptions::silent(None);
-        let it = measure_one(planned, &options, None, self.signals, &self.machine, silent)?;
+        let run = begin(&planned, &options, &self.machine);
+        let it = measure_one(run, planned, &options, None, self.signals, &self.machine, silent)?;
         let is_stopped = self.signals.was_signalled();
         Ok((it.run, if is_stopped { Code::Interrupted } else { it.outcome }))
     }
@@ -115,7 +117,8 @@ impl<'s> Measurer<'s> {
             listener.map_err(|error| Failure::usage(no_thread(&error)))
         };
         let (options, signals) = (RunOptions::silent(label), self.signals);
-        let it = measure_one(planned, &options, Some(store), signals, &self.machine, listen)?;
+        let run = begin(&planned, &options, &self.machine);
+        let it = measure_one(run, planned, &options, Some(store), signals, &self.machine, listen)?;
         Ok((it.run, it.kept))
     }
 }
@@ -130,53 +133,109 @@ pub fn measure(
     signals: &RunSignals,
 ) -> Result<Code, Failure> {
     let machine = Machine::here();
-    let (mut code, mut stopped, mut waits) = (Code::Ok, false, false);
-    let mut runs = Vec::new();
+    let mut outcomes = Outcomes::new(options, signals);
     for planned in planned {
         let listen = |events, run: &Run, viewer: &_| listen(events, run, options, viewer);
-        let TargetOutcome { run, outcome, waits_for_restore, .. } =
-            measure_one(planned, options, store.as_mut(), signals, &machine, listen)?;
-        if options.json {
+        let run = begin(&planned, options, &machine);
+        outcomes.announce(&run);
+        let outcome =
+            measure_one(run, planned, options, store.as_mut(), signals, &machine, listen)?;
+        outcomes.add(outcome);
+        if outcomes.is_stopped {
+            break;
+        }
+    }
+    outcomes.conclude()
+}
+
+/// How the runs of a call ended: each is printed, and the worst is the exit code.
+pub(super) struct Outcomes<'o> {
+    options: &'o RunOptions,
+    signals: &'o RunSignals,
+    runs: Vec<Run>,
+    code: Code,
+    is_stopped: bool,
+    waits_for_restore: bool,
+}
+
+impl<'o> Outcomes<'o> {
+    pub(super) fn new(options: &'o RunOptions, signals: &'o RunSignals) -> Self {
+        let (runs, code) = (Vec::new(), Code::Ok);
+        Self { options, signals, runs, code, is_stopped: false, waits_for_restore: false }
+    }
+
+    fn has_tables(&self) -> bool {
+        !self.options.json && !self.options.table
+    }
+
+    /// Prints the first lines: what will happen to which drive.
+    pub(super) fn announce(&self, run: &Run) {
+        if !self.has_tables() || self.options.quiet {
+            return;
+        }
+        let style = output::style();
+        let program = concat!("drivescope ", env!("CARGO_PKG_VERSION"));
+        let header = text::header(program, &run.plan, &run.target, run.drive.as_ref(), style);
+        output::print_line(&header);
+        output::print_line(&text::plan(&run.plan, &run.target, style));
+    }
+
+    /// Prints the result of a run that has ended.
+    pub(super) fn add(&mut self, ended: TargetOutcome) {
+        let TargetOutcome { run, outcome, waits_for_restore, kept } = ended;
+        if self.has_tables() {
+            conclude(&run, self.options, kept);
+        }
+        if self.options.json {
             output::print_document(&run);
         }
         if let Some(cause) = no_valid_figure(&run) {
             output::complain(&cause);
         }
-        runs.push(run);
-        waits |= waits_for_restore;
-        stopped = outcome == Code::Interrupted || signals.was_signalled();
+        self.runs.push(run);
+        self.waits_for_restore |= waits_for_restore;
+        self.is_stopped = outcome == Code::Interrupted || self.signals.was_signalled();
         if outcome != Code::Interrupted {
-            code = code.max(outcome);
-        }
-        if stopped {
-            break;
+            self.code = self.code.max(outcome);
         }
     }
-    if let Some(Err(error)) = options.metrics.as_ref().map(|file| file.write(&open_metrics(&runs)))
-    {
-        // As of a store that fails: nothing that was measured is wrong.
-        output::complain(&format!("the metrics are not written: {error}"));
-        code = code.max(Code::Device);
+
+    /// A run that could not be measured, beside others that were.
+    pub(super) fn add_failure(&mut self, failure: Failure) {
+        output::complain(&failure.message);
+        self.code = self.code.max(failure.code);
     }
-    if stopped && !waits {
-        code = Code::Interrupted;
+
+    /// Errors: the table of phybs cannot be printed.
+    pub(super) fn conclude(self) -> Result<Code, Failure> {
+        let Self { options, runs, mut code, is_stopped, waits_for_restore, .. } = self;
+        let written = options.metrics.as_ref().map(|file| file.write(&open_metrics(&runs)));
+        if let Some(Err(error)) = written {
+            // As of a store that fails: nothing that was measured is wrong.
+            output::complain(&format!("the metrics are not written: {error}"));
+            code = code.max(Code::Device);
+        }
+        if is_stopped && !waits_for_restore {
+            code = Code::Interrupted;
+        }
+        if options.table {
+            print_tables(&runs)?;
+        }
+        Ok(code)
     }
-    if options.table {
-        print_tables(&runs)?;
-    }
-    Ok(code)
 }
 
-struct TargetOutcome {
-    run: Run,
+pub(super) struct TargetOutcome {
+    pub(super) run: Run,
     outcome: Code,
     /// Its contents are not restored, or a journal is left.
     waits_for_restore: bool,
     kept: SaveOutcome,
 }
 
-/// Runs the plan of one target; `listen` starts the listener of its events.
-fn measure_one(
+/// Runs the plan of one target, whose document begins as `run`; `listen` starts the listener of its events.
+pub(super) fn measure_one(
+    mut run: Run,
     PlannedRun { plan, target, claim, resumed }: PlannedRun,
     options: &RunOptions,
     store: Option<&mut Store>,
@@ -185,15 +244,12 @@ fn measure_one(
     listen: impl FnOnce(Receiver<Event>, &Run, &ViewerRequests) -> Result<JoinHandle<()>, Failure>,
 ) -> Result<TargetOutcome, Failure> {
     let tables = !options.json && !options.table;
-    if tables && !options.quiet {
-        announce(&plan, &target);
-    }
     let (events, receiver) = channel();
-    let mut run = begin(&plan, &target, options, machine);
     run.earlier_capacity = store.as_deref().and_then(|store| earlier_capacity::of(&run, store));
     let viewer = ViewerRequests::default();
     let listener = listen(receiver, &run, &viewer)?;
     let journal = before_images::journal(&plan, &run.id, signals);
+    let shared_mb_s = run.together.as_ref().and_then(|it| it.left_to(&run.id));
     let document = RefCell::new(RunDocument::new(run, store));
     let session = Session::new(
         &plan,
@@ -204,6 +260,7 @@ fn measure_one(
         Arc::clone(&signals.stop),
     );
     let save = |so_far| document.borrow_mut().checkpoint(so_far);
+    let session = session.with_shared_path(shared_mb_s);
     let mut session = session.with_checkpoints(Box::new(save)).with_viewer(viewer);
     if let Some(claim) = claim {
         document.borrow_mut().gate(claim.record());
@@ -213,7 +270,7 @@ fn measure_one(
         session = session.with_restore_journal(journal);
     }
     document.borrow_mut().begin_with(session.findings());
-    if tables && !options.quiet {
+    if tables && !options.quiet && !options.together {
         warn(session.findings());
     }
     let mut runner = Runner::new(session).with_earlier(resumed);
@@ -239,9 +296,6 @@ fn measure_one(
         output::complain(&failure.message);
         outcome = outcome.max(failure.code);
     }
-    if tables {
-        conclude(&run, options, kept);
-    }
     Ok(TargetOutcome { run, outcome, waits_for_restore, kept })
 }
 
@@ -264,15 +318,6 @@ fn listen(
     let is_watched = !options.quiet && output::is_watched();
     let shown = is_watched.then(|| LiveRun::new(run.clone(), tables));
     progress::listen(events, shown)
-}
-
-/// Prints the first lines: what will happen to which drive.
-fn announce(plan: &Plan, target: &Target) {
-    let style = output::style();
-    let program = concat!("drivescope ", env!("CARGO_PKG_VERSION"));
-    let info = target.info();
-    output::print_line(&text::header(program, plan, info, target.drive(), style));
-    output::print_line(&text::plan(plan, info, style));
 }
 
 /// Prints findings that make every number of the run invalid: at its end it would be too late.
@@ -299,7 +344,8 @@ fn conclude(run: &Run, options: &RunOptions, kept: SaveOutcome) {
 }
 
 /// A document without results.
-fn begin(plan: &Plan, target: &Target, options: &RunOptions, machine: &Machine) -> Run {
+pub(super) fn begin(planned: &PlannedRun, options: &RunOptions, machine: &Machine) -> Run {
+    let PlannedRun { plan, target, .. } = planned;
     Run {
         format: FORMAT,
         id: run_id(plan.seed),
@@ -320,6 +366,7 @@ fn begin(plan: &Plan, target: &Target, options: &RunOptions, machine: &Machine) 
         price: options.price.clone(),
         health_after: None,
         earlier_capacity: None,
+        together: None,
         simulated: target.is_simulated(),
         target: target.info().clone(),
         drive: target.drive().cloned(),

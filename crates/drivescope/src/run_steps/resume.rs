@@ -1,6 +1,6 @@
 //! The step between plan and claim: what earlier runs did to a device, as the store knows it, changes the plan.
-//! `run --resume` continues the last interrupted full `fill` or `verify`, `steady`, or `fill-files` of a directory, and
-//! a `verify` that only reads takes the seed of the last one that wrote.
+//! `run --resume` continues the last interrupted full `fill`, `verify` or `surface`, `steady`, or `fill-files` of a
+//! directory, and a `verify` that only reads takes the seed of the last one that wrote.
 
 use super::PlannedRun;
 use crate::arguments::OutcomeArguments;
@@ -15,7 +15,9 @@ use drivescope_bench::workloads;
 use drivescope_drive::Target;
 use drivescope_machine::identity::DriveIdentity;
 use drivescope_model::document::{Run, TestResult, TestStatus};
-use drivescope_model::options::{Suite, TestKind, VerifyMode, VerifyPhase};
+use drivescope_model::options::{
+    Suite, SurfaceOptions, SurfacePreset, TestKind, VerifyMode, VerifyPhase,
+};
 use drivescope_model::plan::{Plan, WriteLevel};
 use drivescope_model::resume::{ResumePhase, ResumePoint};
 use drivescope_model::target::TargetKind;
@@ -31,6 +33,7 @@ struct Unfinished {
     point: ResumePoint,
     /// Part of the device under test; 0 for all.
     span: Bytes,
+    suite: Suite,
     result: TestResult,
 }
 
@@ -81,14 +84,21 @@ fn find(
     let may_be_spoiled = wanted.iter().any(reads_back);
     let counts = |run: &Run, result: &TestResult| {
         let spoils = may_be_spoiled && overwrites(run, result.test);
-        has_begun(result) && (wanted.contains(&result.test) || spoils)
+        let is_sample = result.test == TestKind::Surface && !is_full_read(&run.plan.suite);
+        has_begun(result) && !is_sample && (wanted.contains(&result.test) || spoils)
     };
     let found = newest(store, target, counts)?;
     Ok(found.and_then(|(run, result)| {
         let point = result.resume.filter(ResumePoint::is_worthwhile);
         let point = point.filter(|point| wanted.contains(&point.test()))?;
-        Some(Unfinished { run_id: run.id, point, span: run.plan.suite.span, result })
+        let suite = run.plan.suite;
+        Some(Unfinished { run_id: run.id, point, span: suite.span, suite, result })
     }))
+}
+
+/// Whether `surface` reads everything. Samples only read, so that a full read before them can still be resumed.
+fn is_full_read(suite: &Suite) -> bool {
+    suite.surface.preset == SurfacePreset::Full
 }
 
 fn continuation(test: TestKind) -> Option<Continuation> {
@@ -185,6 +195,10 @@ impl Unfinished {
         if let Some(continuation) = continuation(test) {
             (continuation.continue_at)(self.point, &mut suite);
         }
+        if self.point.phase == ResumePhase::Surface {
+            suite.offset = suite.offset.or(self.suite.offset);
+            self.check_same_read(&suite, target)?;
+        }
         if suite.span.0 == 0 {
             suite.span = self.span;
         }
@@ -200,6 +214,29 @@ impl Unfinished {
         Ok(planner::draft(suite, self.point.seed, plan.engine, target, true, level)?)
     }
 
+    /// Whether a full read has the places and options of the interrupted one: its figures are of all of it.
+    fn check_same_read(&self, suite: &Suite, target: &Target) -> Result<(), Failure> {
+        let refused = |what: String| Failure::usage(format!("cannot resume: {what}"));
+        let (id, before) = (&self.run_id, Bytes(bytes_of(self.span, target)));
+        let is_part = suite.span.0 > 0 && bytes_of(suite.span, target) != before.0;
+        if is_part || suite.offset != self.suite.offset {
+            return Err(refused(format!(
+                "run {id} reads another part, {before}; omit --size and --offset"
+            )));
+        }
+        let comparable = |options: &SurfaceOptions| SurfaceOptions {
+            preset: SurfacePreset::Full,
+            from: Bytes(0),
+            ..options.clone()
+        };
+        let (then, now) = (comparable(&self.suite.surface), comparable(&suite.surface));
+        if then == now {
+            return Ok(());
+        }
+        let what = first_difference(&then, &now).unwrap_or_default();
+        Err(refused(format!("run {id} has {what}; use the same options, or omit --resume")))
+    }
+
     /// `a fill of /dev/sdb was ended at 34 % (run 4f2a…)`.
     fn described(&self, target: &Target) -> String {
         let info = target.info();
@@ -212,7 +249,8 @@ impl Unfinished {
                 "a {test} of {path} was interrupted after {written} written (run {id})"
             );
         }
-        format!("a {test} of {path} was interrupted at {percent:.0} % (run {id})")
+        let full = if self.point.phase == ResumePhase::Surface { "full " } else { "" };
+        format!("a {full}{test} of {path} was interrupted at {percent:.0} % (run {id})")
     }
 
     /// Says that the run resumes, and which requested tests before that place are skipped.
@@ -238,6 +276,14 @@ impl Unfinished {
     }
 }
 
+/// `surface.accesses=0, not 300`.
+fn first_difference(then: &SurfaceOptions, now: &SurfaceOptions) -> Option<String> {
+    let then = serde_json::to_value(then).ok()?;
+    let now = serde_json::to_value(now).ok()?;
+    let (name, value) = then.as_object()?.iter().find(|(name, value)| now[name] != **value)?;
+    Some(format!("surface.{name}={value}, not {}", now[name]))
+}
+
 /// Bytes of a span on a target.
 fn bytes_of(span: Bytes, target: &Target) -> u64 {
     match (span.0, target.info().size_bytes) {
@@ -249,8 +295,8 @@ fn bytes_of(span: Bytes, target: &Target) -> u64 {
 fn nothing(target: &Target) -> Failure {
     let path = &target.info().path;
     Failure::usage(format!(
-        "nothing to resume on {path}: the store has no interrupted fill-files or steady, or full fill or verify, of it \
-         that is among these tests and was not overwritten since; omit --resume"
+        "nothing to resume on {path}: the store has no interrupted fill-files or steady, or full fill, verify or \
+         surface, of it that is among these tests and was not overwritten since; omit --resume"
     ))
 }
 

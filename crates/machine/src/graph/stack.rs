@@ -25,9 +25,9 @@ pub struct Stack {
     pub memory_backed: Option<String>,
     /// Why what was synced to a part of it may not last, if so: `/mnt is mounted with nobarrier, …`.
     pub unsynced: Option<String>,
-    /// What an overlay in between does with the data, when [`stack_of_data`] met one.
+    /// What an overlay in between does with the data, when `stack_of_data` met one.
     pub overlay: Option<String>,
-    /// Where the data lie in the lowermost layer of overlays that [`stack_of_data`] could see.
+    /// Where the data lie in the lowermost layer of overlays that `stack_of_data` could see.
     pub layer: Option<PathBuf>,
     /// The file system that has the file of a loop device, where a network or a program in user space answers.
     pub loop_system: Option<Mount>,

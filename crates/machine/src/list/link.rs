@@ -135,6 +135,17 @@ impl Lanes {
     }
 }
 
+/// Payload of the link that leads up from a PCI device or bridge.
+pub(crate) fn pci_payload_mb_s(dir: &Path) -> Option<f64> {
+    Some(Lanes::of(dir, "current")?.payload_mb_s())
+}
+
+/// Payload of the link that leads up from a USB device, hub or root hub.
+pub(crate) fn usb_payload_mb_s(dir: &Path) -> Option<f64> {
+    let lanes = read_text(dir.join("rx_lanes"));
+    usb::rate_and_payload(&read_text(dir.join("speed"))?, lanes.as_deref()).map(|it| it.1)
+}
+
 fn pci(device: &BlockDevice) -> Option<Link> {
     let controller = nvme_controller(device)?;
     let card = controller.ancestors().find(|dir| is_pci_function(dir))?;
@@ -164,7 +175,7 @@ pub fn nvme_controller(device: &BlockDevice) -> Option<PathBuf> {
 }
 
 /// `0000:02:00.0`: domain, bus, device and function.
-fn is_pci_function(dir: &Path) -> bool {
+pub(crate) fn is_pci_function(dir: &Path) -> bool {
     let Some(name) = dir.file_name().and_then(|n| n.to_str()) else { return false };
     let parts: Vec<&str> = name.split([':', '.']).collect();
     parts.len() == 4

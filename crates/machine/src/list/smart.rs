@@ -1,8 +1,10 @@
-//! Health of a drive, asked of smartctl.
+//! Health of a drive, asked of smartctl, or of nvme where that is missing.
 
+use super::nvme_report::as_smartctl;
 use super::smart_report::{Report, add_farm, json_of, lacks_farm, no_json, read};
 use drivescope_model::drive::DriveKind;
 use drivescope_model::units::Bytes;
+use serde_json::Value;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,16 +22,21 @@ const OUTPUT_BYTES_MAX: u64 = 16 << 20;
 /// Where smartctl is when it is not on the path of an ordinary user.
 const SYSTEM_DIRS: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/sbin"];
 
-/// smartctl's report on a drive; the note of its health says why nothing more is known.
+/// The drive's report on itself; the note of its health says why nothing more is known.
 pub fn ask(node: &Path, kind: DriveKind, transport: &str) -> Report {
     if let Some(why) = not_asked(kind, transport) {
         return Report::note(why);
     }
-    let Some(program) = find_program("smartctl") else {
-        let why = "health: smartctl is not installed; install smartmontools";
-        return Report::note(why.to_string());
-    };
-    asked(|| Command::new(&program), node)
+    if let Some(program) = find_program("smartctl") {
+        return asked(|| Command::new(&program), node);
+    }
+    match (kind, find_program("nvme")) {
+        (DriveKind::Nvme, Some(program)) => asked_of_nvme(|| Command::new(&program), node),
+        _ => {
+            let why = "health: smartctl is not installed; install smartmontools";
+            Report::note(why.to_string())
+        }
+    }
 }
 
 fn asked(smartctl: impl Fn() -> Command, node: &Path) -> Report {
@@ -49,6 +56,29 @@ fn asked(smartctl: impl Fn() -> Command, node: &Path) -> Report {
         }),
         Err(why) => Report::note(format!("health: smartctl {why}")),
     }
+}
+
+fn asked_of_nvme(nvme: impl Fn() -> Command, node: &Path) -> Report {
+    let printed = |log: &str| {
+        let mut command = nvme();
+        command.arg(log).arg(node).args(["-o", "json"]);
+        capture(command, TIMEOUT)
+    };
+    let health = match printed("smart-log") {
+        Ok(output) => json_of(&output).unwrap_or_default(),
+        Err(why) => return Report::note(format!("health: nvme {why}")),
+    };
+    let other = |log: &str| -> Value {
+        printed(log).ok().and_then(|output| json_of(&output)).unwrap_or_default()
+    };
+    let report = as_smartctl(&health, &other("id-ctrl"), &other("self-test-log"));
+    report.map_or_else(
+        || {
+            let why = "health: nvme read no health log; run with sudo, or install smartmontools";
+            Report::note(why.to_string())
+        },
+        |report| read(&report),
+    )
 }
 
 fn not_asked(kind: DriveKind, transport: &str) -> Option<String> {
@@ -81,7 +111,7 @@ fn find_program(name: &str) -> Option<PathBuf> {
 }
 
 /// What a program prints, whatever its exit code: smartctl's is a set of bits. The error continues
-/// the sentence "smartctl …".
+/// the sentence "smartctl …" or "nvme …".
 fn capture(mut command: Command, timeout: Duration) -> Result<Vec<u8>, String> {
     let mut child = command
         .stdin(Stdio::null())
@@ -199,6 +229,21 @@ mod tests {
             ask(r#"echo '{"smartctl":{"messages":[{"string":"Device is in STANDBY mode, exit(2)",
             "severity":"information"}],"exit_status":2}}'; exit 2"#);
         assert_eq!(asleep.note.unwrap(), "health: the drive is asleep and was not woken");
+    }
+
+    #[test]
+    fn nvme_is_asked_for_three_logs() {
+        let samples = concat!(env!("CARGO_MANIFEST_DIR"), "/src/list/smart_report/samples");
+        let ask = |script: &str| {
+            let script = script.replace("SAMPLES", samples);
+            asked_of_nvme(|| shell_with_arguments(&script), Path::new("/dev/nvme0n1")).health
+        };
+        let health =
+            ask(r#"[ "$2 $3 $4" = "/dev/nvme0n1 -o json" ] && cat SAMPLES/nvme-cli-$1.json"#);
+        assert_eq!((health.power_on_hours, health.limit_c), (Some(6_487), Some(84.0)));
+        assert_eq!((health.self_tests.len(), health.note), (3, None));
+        let refused = ask("echo 'smart log: Permission denied' >&2; exit 1").note.unwrap();
+        assert!(refused.contains("run with sudo"), "{refused}");
     }
 
     #[test]

@@ -15,6 +15,12 @@ pub enum SurfacePreset {
     GnomeDisks,
     /// bonnie++ zcav 1.03e: every block of the target in order, read in chunks.
     Zcav,
+    /// Every byte once, in order: what cannot be read is named with its first and last byte, and an interrupted read
+    /// can be resumed.
+    Full,
+    /// One place at random in each of many equal parts, as many as `time` is enough for: the result says how large a
+    /// failing or slow region would have been seen, and with which confidence.
+    Spread,
 }
 
 /// Whether `surface` also writes, and what.
@@ -37,23 +43,26 @@ pub enum SurfaceWrite {
 pub struct SurfaceOptions {
     /// How positions are chosen.
     pub preset: SurfacePreset,
-    /// Number of positions (ignored by `zcav`, which visits all).
+    /// Number of positions (ignored by `zcav` and `full`, which visit all).
     pub samples: u32,
-    /// Time for reads by position, all rounds together (`sampled` only): three tenths of it for positions all over the
-    /// drive, whose number follows from it, the rest where the rate falls. 0: as many as `samples` says, and once more
-    /// as many where the rate falls.
+    /// Time for reads by position, all rounds together (`sampled` and `spread` only). `sampled`: three tenths of it for
+    /// positions all over the drive, whose number follows from it, the rest where the rate falls. `spread`: nine tenths
+    /// of it for the places, the rest for a second look. 0: as many positions as `samples` says, and with `sampled`
+    /// once more as many where the rate falls.
     pub time: Secs,
-    /// Bytes read at each position; the block of `zcav`.
+    /// Where a full read begins, bytes from the start of the target (`full` only).
+    pub from: Bytes,
+    /// Bytes read at each position; the block of `zcav`; `full` ignores it.
     pub sample: Bytes,
-    /// Bytes per request within a sample; the chunk of `zcav`.
+    /// Bytes per request within a sample; the chunk of `zcav`; `full` ignores it.
     pub chunk: Bytes,
-    /// Bytes read just before a sample, not timed (`sampled` only).
+    /// Bytes read just before a sample, not timed (`sampled` and `spread` only).
     pub lead_in: Bytes,
     /// Random accesses for the access-time scatter.
     pub accesses: u32,
     /// Bytes per access.
     pub access_block: Bytes,
-    /// Whether the same places are also written.
+    /// Whether the same places are also written; `full` and `spread` only read.
     pub write: SurfaceWrite,
     /// Number of positions that are written (`sampled` only; the others write where they read).
     pub write_samples: u32,
@@ -68,6 +77,7 @@ impl Default for SurfaceOptions {
             preset: SurfacePreset::Sampled,
             samples: 64,
             time: Secs(0.0),
+            from: Bytes(0),
             sample: Bytes::mib(8),
             chunk: Bytes::kib(256),
             lead_in: Bytes::mib(2),

@@ -1,7 +1,7 @@
 //! What to change on this machine for a drive: settings of kernel, link and mounts, each with what shows it and
 //! what it is expected to gain. A gain that was not measured is called so.
 
-use drivescope_model::drive::{Drive, DriveKind};
+use drivescope_model::drive::{Drive, DriveKind, Partition};
 use drivescope_model::number::rounded;
 use drivescope_model::{FindingId, Run};
 use serde::Serialize;
@@ -37,8 +37,8 @@ pub fn machine_changes(run: &Run) -> Vec<MachineChange> {
             read_ahead(drive),
         ];
         changes.extend(rules.into_iter().flatten());
-        changes.extend(partitions(run, drive));
     }
+    changes.extend(partitions(run));
     changes.extend(mounts(run, drive));
     changes.extend(power(run));
     changes
@@ -170,28 +170,26 @@ fn read_ahead(drive: &Drive) -> Option<MachineChange> {
     ))
 }
 
-fn partitions(run: &Run, drive: &Drive) -> Vec<MachineChange> {
+/// Partitions that F026 is about, also those of a simulated drive.
+fn partitions(run: &Run) -> Vec<MachineChange> {
     let penalty = run.metric("align.device.penalty_ratio").map(|it| it.value);
-    let sector = run.metric("align.device.sector_bytes").map(|it| it.value as u64);
-    let misaligned = drive.partitions.iter().filter(|partition| match sector {
-        Some(sector) if sector > 0 => !partition.start_bytes.is_multiple_of(sector),
-        _ => partition.misaligned_bytes > 0,
+    let all = run.drive.iter().flat_map(|drive| &drive.partitions);
+    let misaligned = all.filter(|partition| !partition.is_extended()).filter(|partition| {
+        let measured = run.metric(&format!("align.{}.misaligned_bytes", partition.name));
+        measured.map_or(partition.misaligned_bytes as f64, |it| it.value) > 0.0
     });
-    misaligned
-        .map(|partition| {
-            change(
-                "begin this partition at a multiple of 1 MiB (back up, make it anew, restore)",
-                format!("{} begins at byte {}", partition.name, partition.start_bytes),
-                match penalty {
-                    Some(ratio) => {
-                        format!("small synced writes now take {} times as long", rounded(ratio))
-                    }
-                    None => "not measured here; run --test align shows it".to_string(),
-                },
-                None,
-            )
-        })
-        .collect()
+    let begins = |it: &Partition| format!("{} begins at byte {}", it.name, it.start_bytes);
+    let mut evidence: Vec<String> = misaligned.map(begins).collect();
+    if evidence.is_empty() {
+        // A layer below, whose partitions are not known.
+        evidence.extend(found(run, FindingId::Misaligned).map(str::to_string));
+    }
+    let gain = || match penalty {
+        Some(ratio) => format!("small synced writes now take {} times as long", rounded(ratio)),
+        None => "not measured here; run --test align shows it".to_string(),
+    };
+    let words = "begin this partition at a multiple of 1 MiB (back up, make it anew, restore)";
+    evidence.into_iter().map(|evidence| change(words, evidence, gain(), None)).collect()
 }
 
 fn mounts(run: &Run, drive: Option<&Drive>) -> Vec<MachineChange> {
@@ -265,6 +263,34 @@ fn power(run: &Run) -> Option<MachineChange> {
 mod tests {
     use super::*;
     use crate::testing::hard_disk;
+    use drivescope_model::Finding;
+
+    /// `align` had found 512-byte sectors on a drive that reports 4096, or nothing was measured of a simulated one.
+    #[test]
+    fn misaligned_partition_is_always_advised_against() {
+        let advises = |run: &Run| {
+            machine_changes(run).iter().filter(|it| it.change.contains("this partition")).count()
+        };
+        let mut run = hard_disk();
+        run.findings = vec![Finding::new(FindingId::Misaligned, "a layer below is misaligned")];
+        run.drive.as_mut().unwrap().partitions.clear();
+        assert_eq!(advises(&run), 1);
+        run.simulated = true;
+        assert_eq!(advises(&run), 1);
+        run.findings.clear();
+        assert_eq!(advises(&run), 0);
+        run.drive.as_mut().unwrap().partitions = vec![Partition {
+            name: "sda1".to_string(),
+            start_bytes: 63 * 512,
+            size_bytes: 1 << 30,
+            misaligned_bytes: 3584,
+            content: None,
+            mounts: Vec::new(),
+        }];
+        let sector = crate::testing::metric("align.device.sector_bytes", &[512.0]);
+        run.tests.push(crate::testing::result(drivescope_model::TestKind::Align, vec![sector]));
+        assert_eq!(advises(&run), 1);
+    }
 
     #[test]
     fn costly_settings_are_named_with_evidence() {

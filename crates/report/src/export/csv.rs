@@ -1,8 +1,10 @@
-//! The figures of runs as CSV: RFC 4180, a line for each metric.
+//! The figures of runs as CSV: RFC 4180, a line for each metric, and for each figure of the drive's health.
 
+use crate::health_facts::health_figures;
 use crate::terminal::clean;
 use drivescope_model::Run;
 use drivescope_model::drive::Drive;
+use drivescope_model::health::Health;
 
 /// What is the same in all lines of a run comes last.
 const HEAD: &str = "run,drive,test,metric,value,low,high,unit,rounds,valid,\
@@ -38,7 +40,23 @@ fn lines(run: &Run) -> String {
             out += &format!(",{about_run}\r\n");
         }
     }
+    for (when, health) in healths(run) {
+        for (name, value, unit) in health_figures(health) {
+            let key = format!("health.{name}.{when}");
+            let value = value.to_string();
+            let fields: [&str; 9] =
+                [&run.id, drive.trim(), "health", &key, &value, &value, &value, unit, ""];
+            out += &fields.map(quoted).join(",");
+            out += &format!(",true,{about_run}\r\n");
+        }
+    }
     out
+}
+
+/// What the drive reported of itself, before the run and after it.
+fn healths(run: &Run) -> impl Iterator<Item = (&'static str, &Health)> {
+    let before = run.drive.as_ref().map(|drive| ("before", &drive.health));
+    before.into_iter().chain(run.health_after.as_ref().map(|health| ("after", health)))
 }
 
 /// Unknown fields are empty.
@@ -78,7 +96,7 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::hard_disk;
+    use crate::testing::{hard_disk, must_have, worn_disk_health};
     use drivescope_model::units::Price;
 
     #[test]
@@ -105,6 +123,24 @@ mod tests {
         (run.price, run.label) = (None, None);
         let bare = metrics_csv(&[run]);
         assert!(bare.lines().nth(1).unwrap().contains(",true,,,,,,,quick,"), "{bare}");
+    }
+
+    #[test]
+    fn health_before_and_after_has_lines() {
+        let mut run = hard_disk();
+        run.drive.as_mut().unwrap().health = worn_disk_health();
+        let mut after = worn_disk_health();
+        after.crc_errors = Some(15);
+        run.health_after = Some(after);
+        let table = metrics_csv(&[run]);
+        must_have(
+            &table,
+            &[
+                ",health,health.crc_errors.before,12,12,12,1,,true,",
+                ",health,health.crc_errors.after,15,15,15,1,,true,",
+                ",health,health.written_bytes.before,32006340608000,",
+            ],
+        );
     }
 
     #[test]

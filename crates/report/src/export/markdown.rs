@@ -1,5 +1,8 @@
 //! A run as Markdown, for issues, notes and mails: the answer, verdicts, findings, and every metric.
 
+use crate::health_facts::{
+    ATTRIBUTE_HEADS, SELF_TEST_HEADS, attribute_row, health_facts, last_self_tests, self_test_row,
+};
 use crate::terminal::clean;
 use crate::verdict::answer::answer;
 use crate::verdict::{capacity_remedy, dots, untested};
@@ -28,6 +31,7 @@ pub fn run_markdown(run: &Run) -> String {
     }
     verdicts(&mut out, run);
     findings(&mut out, run);
+    health(&mut out, run);
     run.tests_for_readers().into_iter().for_each(|result| metrics(&mut out, result));
     out
 }
@@ -58,6 +62,34 @@ fn findings(out: &mut String, run: &Run) {
         let (evidence, remedy) = (text(&it.evidence), text(&it.remedy));
         let _ = writeln!(out, "- **{id}** ({severity}): {means}. {evidence}. {remedy}");
     }
+}
+
+fn health(out: &mut String, run: &Run) {
+    let before = run.drive.as_ref().map(|drive| &drive.health).filter(|it| it.is_known());
+    let Some(before) = before else { return };
+    let after = run.health_after.as_ref();
+    let last = after.unwrap_or(before);
+    let facts = health_facts(before, after);
+    let fact = |name: &str, value: &str, is_bad: bool| {
+        [name.to_string(), if is_bad { format!("**{value}**") } else { value.to_string() }]
+    };
+    out.push_str("\n## Health\n\nWhat the drive itself reports (SMART).\n");
+    table(out, &["figure", ""], facts.iter().map(|it| fact(it.name, &text(&it.value), it.is_bad)));
+    let row = |fields: &[String]| fields.iter().map(|field| text(field)).collect::<Vec<_>>();
+    table(out, &SELF_TEST_HEADS, last_self_tests(last).iter().map(|it| row(&self_test_row(it))));
+    table(out, &ATTRIBUTE_HEADS, last.attributes.iter().map(|it| row(&attribute_row(it))));
+}
+
+/// Nothing without rows.
+fn table(out: &mut String, heads: &[&str], rows: impl Iterator<Item: AsRef<[String]>>) {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(out, "\n| {} |\n|{}", heads.join(" | "), "---|".repeat(heads.len()));
+    rows.for_each(|row| {
+        let _ = writeln!(out, "| {} |", row.as_ref().join(" | "));
+    });
 }
 
 fn metrics(out: &mut String, result: &TestResult) {
@@ -100,7 +132,28 @@ fn text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::hard_disk;
+    use crate::testing::{hard_disk, must_have, worn_disk_health};
+
+    #[test]
+    fn health_before_and_after_is_shown() {
+        let mut run = hard_disk();
+        run.drive.as_mut().unwrap().health = worn_disk_health();
+        let mut after = worn_disk_health();
+        after.crc_errors = Some(15);
+        run.health_after = Some(after);
+        must_have(
+            &run_markdown(&run),
+            &[
+                "## Health",
+                "| SMART | **FAILED** |",
+                "| CRC errors of the link | **12, 15 after the run** |",
+                "| Extended offline | 41,190 h | Completed: read failure at sector 1,953,525,160 |",
+                "| 5 | Reallocated\\_Sector\\_Ct | 1288 (10 0) | 5 | 5 | 10 | now |",
+            ],
+        );
+        run.drive.as_mut().unwrap().health = Default::default();
+        assert!(!run_markdown(&run).contains("Health"));
+    }
 
     #[test]
     fn whole_run_is_shown_and_names_are_inert() {

@@ -25,6 +25,12 @@ pub fn method(run: &Run) -> Markup {
             h2 { "How it was measured" }
             (verdicts::reasons(run))
             (findings::causes(&run.findings))
+            @if let Some(together) = &run.together {
+                p {
+                    "Measured at the same time: " (together.targets.join(", ")) ". "
+                    @for line in together.facts() { (line) ". " }
+                }
+            }
             details {
                 summary { "Environment" }
                 table { @for (name, value) in rows { tr { th scope="row" { (name) } td { (value) } } } }

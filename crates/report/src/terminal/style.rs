@@ -13,7 +13,7 @@ pub const COLUMNS_MAX: usize = 160;
 pub struct Style {
     /// ANSI colours: off when the output is not a terminal or `NO_COLOR` is set; the caller decides.
     pub colour: bool,
-    /// Width of the terminal, from [`COLUMNS_MIN`] to [`COLUMNS_MAX`].
+    /// Width of the terminal, from `COLUMNS_MIN` to [`COLUMNS_MAX`].
     pub columns: usize,
     /// Whether names stay whole, however wide a table becomes: what is piped may be searched.
     pub is_whole: bool,

@@ -152,10 +152,19 @@ pub(crate) fn history_unit(row: &MetricHistory) -> (&str, f64) {
     }
 }
 
+fn without_rows(history: &DriveHistory) -> String {
+    match &history.runs[..] {
+        [run] => {
+            let id = shorten_id(&run.id);
+            format!("there is only one run to compare; measure again: drivescope rerun {id}")
+        }
+        _ => "no two of these runs have a valid headline metric in common".to_string(),
+    }
+}
+
 fn table(history: &DriveHistory, style: Style) -> String {
     if history.rows.is_empty() {
-        let text = "no two of these runs have a valid headline metric in common";
-        return Paragraph::new().text(Role::Dim, text).lines(0, style);
+        return Paragraph::new().text(Role::Dim, without_rows(history)).lines(0, style);
     }
     let layout = vec![
         Column::left().flexible(16),

@@ -1,5 +1,6 @@
 //! What a run found: the answer first, then the verdict, the tables, and what to know about them.
 
+use super::together::together;
 use super::{findings, findings_in_brief, price, test_result, verdicts::verdicts_of};
 use crate::sd_classes::sd_class_lines;
 use crate::terminal::{Paragraph, Role, Style, sections};
@@ -20,7 +21,8 @@ fn with_findings(run: &Run, findings: String, style: Style) -> String {
     let tests = run.tests_for_readers();
     let tables: Vec<String> = tests.iter().map(|result| test_result(result, style)).collect();
     let legend = legend(&tables, style);
-    let head = [ended(run, style), sentence(run, style), verdicts_of(run, style)];
+    let head =
+        [ended(run, style), sentence(run, style), together(run, style), verdicts_of(run, style)];
     let rest = [sd_class_lines(run, style), legend, findings, price(run, style)];
     sections(head.into_iter().chain(tables).chain(rest))
 }

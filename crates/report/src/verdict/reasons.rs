@@ -1,6 +1,7 @@
 //! The sentences that give the reason of a verdict.
 
 use super::borderline::{self, NearThreshold, near_threshold, quantity};
+use super::capacity::tested_in_free_space;
 use super::{HeldBackBy, Judged, Judgement, RATE_REQUESTS_MIN, dots, found_missing};
 use crate::verdict::use_cases::{Cap, Requirement, UseCase};
 use crate::workloads::evidence;
@@ -99,6 +100,7 @@ pub(super) fn decided(
         sentences.extend(why.map(|why| format!("Not judged: {what}, {why}")));
     }
     sentences.extend(small(use_case, run));
+    sentences.extend(tested_in_free_space(run).filter(|_| use_case.is_filled));
     let qualifiers = qualifiers(&metric.key, run);
     if !qualifiers.is_empty() {
         sentences.push(format!("Caution: {}", qualifiers.join(", ")));

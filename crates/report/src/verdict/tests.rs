@@ -339,8 +339,31 @@ fn capacity_counts_as_tested_after_a_whole_verify() {
 }
 
 #[test]
+fn free_space_of_a_directory_counts_with_its_size() {
+    let whole = nvme().drive.unwrap().capacity_bytes as f64;
+    let in_files = |announced: f64, free: f64| {
+        let mut run = verified(announced, announced, Some(whole));
+        let test = run.tests.last_mut().unwrap();
+        test.metrics.push(metric("verify.capacity.free_bytes", &[free]));
+        run
+    };
+    let untested = |run: &Run| of(run, "backup").not_tested;
+    let all = in_files(2e9, 2e9);
+    assert!(untested(&all).is_empty(), "{:?}", untested(&all));
+    let text = because(&all, "backup");
+    assert!(text.contains("Capacity tested in 2.00 GB of free space only"), "{text}");
+    assert!(!because(&all, "system drive").contains("free space"));
+    assert_eq!(untested(&in_files(1e9, 2e9)), ["capacity"], "a part, by --size");
+    let mut later = nvme();
+    later.earlier_capacity = tested_capacity(&all);
+    assert!(untested(&later).is_empty());
+    assert!(because(&later, "backup").contains("2.00 GB of free space only"));
+}
+
+#[test]
 fn the_command_that_tests_the_capacity_stands_below() {
     let mut run = nvme();
+    run.target.kind = TargetKind::Block;
     run.verdict = judge(&run);
     let text = capacity_remedy(&run).unwrap();
     let starts = format!(
@@ -352,6 +375,10 @@ fn the_command_that_tests_the_capacity_stands_below() {
     run.target.path = "sim:wd40efrx?fill=0.5".to_string();
     let text = capacity_remedy(&run).unwrap();
     assert_eq!(text, "capacity not tested: drivescope run 'sim:wd40efrx?fill=0.5' --test verify");
+    run.target.kind = TargetKind::Directory;
+    run.target.path = "/mnt/my card".to_string();
+    let text = capacity_remedy(&run).unwrap();
+    assert_eq!(text, "capacity not tested: drivescope run '/mnt/my card' --test verify");
     run.verdict.iter_mut().for_each(|verdict| verdict.not_tested.clear());
     assert_eq!(capacity_remedy(&run), None);
 }

@@ -1,6 +1,7 @@
 //! `surface`: rates in a table and drawn over the position, then access times.
 
 mod charts;
+mod coverage;
 
 use super::WorkloadReport;
 use super::rates::{rate_table, wide_table};
@@ -25,6 +26,7 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
     extremes: "min and max",
     evidence: EVIDENCE,
     charts: charts::charts,
+    facts: coverage::facts,
     measures: |suite, criterion| match criterion {
         // The end of a part is none of the drive, and streams are judged by the start of the drive.
         Criterion::ReadsAtEnd => suite.offset.is_none() && suite.span.0 == 0,
@@ -40,7 +42,9 @@ fn table(result: &TestResult, style: Style) -> String {
     }
     let parts = [
         read_and_write_rates(result, style),
-        drawing(result, "read", style) + &zone_lines(result, style),
+        drawing(result, "read", style)
+            + &zone_lines(result, style)
+            + &coverage::lines(result, style),
         drawing(result, "write", style),
         access_table(result, style),
     ];

@@ -1,6 +1,8 @@
 //! `verify`: one line with the real size, how many bytes to keep and how sure that is; then the rates and
 //! what the sectors held.
 
+mod free_space;
+
 use super::WorkloadReport;
 use super::facts::FoundFact;
 use crate::chart::plain_words::capitalized;
@@ -30,6 +32,9 @@ fn headline(result: &TestResult) -> Option<String> {
     let [announced, real] = ["announced_bytes", "real_bytes"]
         .map(|quantity| bytes(result, "capacity", quantity).map(Bytes));
     let (announced, real) = (announced?, real?);
+    if bytes(result, "capacity", "free_bytes").is_some() {
+        return Some(free_space::headline(result, announced, real));
+    }
     let whole = bytes(result, "capacity", "device_bytes").map_or(announced, Bytes);
     Some(if value(result, "fake", "module_bytes").is_some() {
         format!("Capacity: FAKE, it claims {whole} and holds {real}")
@@ -71,6 +76,9 @@ fn verdict(result: &TestResult, style: Style) -> String {
     else {
         return unjudged(result, paragraph, style);
     };
+    if let Some(free) = capacity("free_bytes") {
+        return free_space::verdict(result, paragraph, (announced, real, free)).lines(2, style);
+    }
     let whole = capacity("device_bytes").map(Bytes);
     let announced_text = Bytes(announced);
     if value(result, "fake", "module_bytes").is_none() {
@@ -118,6 +126,9 @@ fn verdict(result: &TestResult, style: Style) -> String {
 /// Why there is no statement on the capacity: not all was done, or requests failed.
 fn unjudged(result: &TestResult, paragraph: Paragraph, style: Style) -> String {
     let capacity = |quantity| bytes(result, "capacity", quantity);
+    if capacity("free_bytes").is_some() {
+        return free_space::unjudged(result, paragraph).lines(2, style);
+    }
     let has_lost = result.findings.iter().any(|finding| finding.id == FindingId::DataMismatch);
     let (role, text) = match (capacity("announced_bytes"), capacity("silent_bytes")) {
         (None, _) => {

@@ -4,7 +4,7 @@
 //! Its blocks have their place from the moment it is made, with its final size: the result of delayed allocation for
 //! a program that writes a file in one go.
 //!
-//! Places follow ext4: [`super::block_allocator`]. A new file changes a bitmap of inodes, an inode (16 of them
+//! Places follow ext4: `super::block_allocator`. A new file changes a bitmap of inodes, an inode (16 of them
 //! share a block), a block of its directory, and a bitmap for each group that its data are in; a new directory also
 //! gets a block. All that goes to the journal with each commit, and with a sync of the file system to its own places.
 //! Metadata that are read stay in memory: what a program without the superuser's rights cannot change on a real

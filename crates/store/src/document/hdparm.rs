@@ -3,10 +3,8 @@
 
 use super::FormatError;
 use super::controls;
-use super::imported_run::{ImportedRun, Rounds, TRANSFER};
-use drivescope_model::document::{Run, TestStatus};
-use drivescope_model::plan::Engine;
-use jiff::Timestamp;
+use super::imported_run::{ImportedRun, Rounds};
+use drivescope_model::document::Run;
 
 const MIB: f64 = 1_048_576.0;
 const DIRECT: &str = "seq2m_q1t1.read";
@@ -46,21 +44,8 @@ pub fn run(text: &str) -> Result<Option<Run>, FormatError> {
 }
 
 fn imported(text: &str, device: Option<&str>, rounds: Rounds) -> Run {
-    ImportedRun {
-        test: TRANSFER,
-        tool: "hdparm",
-        version: "unknown",
-        identity: text,
-        started: Timestamp::default(),
-        elapsed_s: 0.0,
-        status: TestStatus::Done,
-        reason: None,
-        note: Some("the text has no date".to_string()),
-        host: "",
-        path: device.unwrap_or("unknown"),
-        engine: Engine::Auto,
-    }
-    .with(rounds)
+    let undated = ImportedRun::undated("hdparm", text);
+    ImportedRun { path: device.unwrap_or(undated.path), ..undated }.with(rounds)
 }
 
 /// Of `414 MB in  3.01 seconds = 137.55 MB/sec`, in units of 10^6 bytes.

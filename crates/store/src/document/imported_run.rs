@@ -36,7 +36,25 @@ pub struct ImportedRun<'s> {
     pub engine: Engine,
 }
 
-impl ImportedRun<'_> {
+impl<'s> ImportedRun<'s> {
+    /// Of a text with the figures of cells, but neither date nor version.
+    pub fn undated(tool: &'s str, text: &'s str) -> Self {
+        Self {
+            test: TRANSFER,
+            tool,
+            version: "unknown",
+            identity: text,
+            started: Timestamp::default(),
+            elapsed_s: 0.0,
+            status: TestStatus::Done,
+            reason: None,
+            note: Some("the text has no date".to_string()),
+            host: "",
+            path: "unknown",
+            engine: Engine::Auto,
+        }
+    }
+
     pub fn with(self, rounds: Rounds) -> Run {
         let test = self.test;
         let mut result = TestResult::empty(test, self.status, self.reason);
@@ -76,6 +94,7 @@ impl ImportedRun<'_> {
             price: None,
             health_after: None,
             earlier_capacity: None,
+            together: None,
             simulated: false,
             target: target(self.path),
             drive: None,

@@ -3,11 +3,10 @@
 
 use super::FormatError;
 use super::controls;
-use super::imported_run::{ImportedRun, Rounds, TRANSFER};
-use drivescope_model::document::{Run, TestStatus};
+use super::imported_run::{ImportedRun, Rounds};
+use drivescope_model::document::Run;
 use drivescope_model::plan::Engine;
 use drivescope_model::units::Bytes;
-use jiff::Timestamp;
 
 const END: &str = " ioping statistics ---";
 
@@ -48,23 +47,8 @@ pub fn run(text: &str) -> Result<Option<Run>, FormatError> {
     }
     let path = lines[end].trim_start_matches("--- ").trim_end_matches(END);
     let path = path.split(" (").next().unwrap_or(path);
-    Ok(Some(
-        ImportedRun {
-            test: TRANSFER,
-            tool: "ioping",
-            version: "unknown",
-            identity: &text,
-            started: Timestamp::default(),
-            elapsed_s: 0.0,
-            status: TestStatus::Done,
-            reason: None,
-            note: Some("the text has no date".to_string()),
-            host: "",
-            path,
-            engine: Engine::Threads,
-        }
-        .with(rounds),
-    ))
+    let undated = ImportedRun::undated("ioping", &text);
+    Ok(Some(ImportedRun { path, engine: Engine::Threads, ..undated }.with(rounds)))
 }
 
 /// Size of the requests as in the names of cells: `4k` of `4 KiB <<< . (ext4 /dev/sda): request=1 time=78.3 us`;

@@ -10,7 +10,7 @@ use axum::response::Html;
 use drivescope_model::drive::{Drive, DriveKind};
 use drivescope_model::{Bytes, Run};
 use drivescope_report::answer;
-use drivescope_report::page::verdict_table;
+use drivescope_report::page::{folded_health, verdict_table};
 use drivescope_store::{NewestRun, Store, StoreFault};
 use maud::{Markup, html};
 
@@ -120,6 +120,7 @@ fn one(listed: &ListedDrive, run: Option<&Run>) -> Markup {
             h2 { (name.unwrap_or(&drive.name)) ", " (Bytes(drive.capacity_bytes)) }
             p.small { (facts(drive).join(" · ")) @if listed.is_awaited { " · waiting for its answer" } }
             @if let Some(trouble) = &listed.trouble { p.warning { "▲ " (trouble) } }
+            (folded_health(&drive.health))
             @match run {
                 None => p { "Not measured yet." },
                 Some(run) => {
@@ -158,4 +159,25 @@ fn facts(drive: &Drive) -> Vec<String> {
         facts.push(format!("mounted at {}", mounts.join(", ")));
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drive_shows_its_health_now() {
+        let text = include_str!("../../../../docs/examples/run.json");
+        let run: Run = serde_json::from_str(text).unwrap();
+        let mut drive = run.drive.unwrap();
+        drive.health.power_on_hours = Some(41_207);
+        drive.health.crc_errors = Some(12);
+        let mut listed = ListedDrive { drive, trouble: None, is_awaited: false };
+        let page = one(&listed, None).into_string();
+        for part in ["Health (SMART)", "<dd>41,207</dd>", "CRC errors of the link"] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+        listed.drive.health = Default::default();
+        assert!(!one(&listed, None).into_string().contains("Health"));
+    }
 }

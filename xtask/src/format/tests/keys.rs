@@ -52,6 +52,10 @@ fn may_be_absent(cell: &str, quantity: &str) -> bool {
             ("fill.write", "start_bytes"),
             ("fill.whole", "flush_s"),
             ("verify.capacity", "device_bytes"),
+            // Of a read in one pass only.
+            ("surface.read", "share_pct"),
+            ("surface.read", "start_bytes"),
+            ("verify.capacity", "free_bytes"),
         ]
         .contains(&(cell, quantity))
         || PERCENTILES.iter().any(|known| known.key == quantity)

@@ -128,7 +128,10 @@ fn perform(file: &IoFile, job: QueuedRequest) -> IoCompletion {
     let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, request.len as usize) };
     let result = loop {
         let result = match request.op {
-            IoOp::Read => rustix::io::pread(file, &mut *buffer, request.offset),
+            IoOp::Read => {
+                let (fd, offset) = file.place(request.offset);
+                rustix::io::pread(fd, &mut *buffer, offset)
+            }
             _ => write_or_sync(file, job, buffer),
         };
         if result != Err(Errno::INTR) {
@@ -144,7 +147,7 @@ fn perform(file: &IoFile, job: QueuedRequest) -> IoCompletion {
 fn write_or_sync(file: &IoFile, job: QueuedRequest, buffer: &[u8]) -> rustix::io::Result<usize> {
     let QueuedRequest { request, write_flags, .. } = job;
     match request.op {
-        IoOp::Sync => rustix::fs::fdatasync(file).map(|()| 0),
+        IoOp::Sync => file.flush().map(|()| 0),
         IoOp::WriteThrough => write(file, buffer, request.offset, ReadWriteFlags::DSYNC),
         _ => write(file, buffer, request.offset, write_flags),
     }
@@ -156,10 +159,11 @@ fn write(
     offset: u64,
     flags: ReadWriteFlags,
 ) -> rustix::io::Result<usize> {
+    let (fd, offset) = file.place(offset);
     if flags.is_empty() {
-        rustix::io::pwrite(file, buffer, offset)
+        rustix::io::pwrite(fd, buffer, offset)
     } else {
-        rustix::io::pwritev2(file, &[IoSlice::new(buffer)], offset, flags)
+        rustix::io::pwritev2(fd, &[IoSlice::new(buffer)], offset, flags)
     }
 }
 

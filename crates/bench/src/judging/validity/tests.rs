@@ -21,6 +21,7 @@ pub(super) fn environment() -> Environment {
         writes_its_own: false,
         link_mb_s: Some(600.0),
         duplex: false,
+        shared_mb_s: None,
         rpm: None,
         capacity_bytes: 1 << 40,
         whole_bytes: 1 << 40,
@@ -438,4 +439,13 @@ fn unseen_small_requests_are_noticed() {
     assert_eq!(ids(&small, &environment()), [FindingId::BytesMissing]);
     let few = Round { asked: Some((12.0 * 4096.0, 0.0)), ..small };
     assert_eq!(ids(&few, &environment()), []);
+}
+
+#[test]
+fn path_shared_with_other_drives_is_not_the_drives_fault() {
+    let of = |shared_mb_s| ids(&stream(200), &Environment { shared_mb_s, ..environment() });
+    let rate = stream(200).measured.mb_s();
+    assert_eq!(of(None), []);
+    assert_eq!(of(Some(rate * 1.1)), [FindingId::SharedPath]);
+    assert_eq!(of(Some(rate * 3.0)), [], "the path carries three times as much");
 }

@@ -35,7 +35,10 @@ pub(super) fn places(
                 lead_in_len: PAGE,
             })
             .collect(),
-        SurfacePreset::Sampled => sampled(options, size, seed, round),
+        // The other two have places of their own.
+        SurfacePreset::Sampled | SurfacePreset::Full | SurfacePreset::Spread => {
+            sampled(options, size, seed, round)
+        }
     }
 }
 

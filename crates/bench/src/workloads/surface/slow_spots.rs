@@ -117,19 +117,19 @@ pub(super) fn is_cached(record: &mut TestRecord, places: &[ScanRegion], size: u6
     cached
 }
 
-/// Looks for places whose rate is low, and again at those.
+/// Looks for places whose rate is low, and again at those; returns the slow stretches.
 pub(super) fn find_by_rate(
     session: &Session<'_>,
     record: &mut TestRecord,
     profile: &Profile,
     places: &[ScanRegion],
     order: RequestShape,
-) -> Result<(), BenchError> {
+) -> Result<Vec<Range<u64>>, BenchError> {
     let rates: Vec<f64> = profile.iter().map(|&(_, rate)| rate).collect();
     let seeming = again(&rates, &candidates(&rates));
     // The first has less to lead in, the last may be shorter.
     let usual = places.iter().max_by_key(|place| (place.len, place.offset - place.lead_in_from));
-    let (Some(&usual), false) = (usual, seeming.is_empty()) else { return Ok(()) };
+    let (Some(&usual), false) = (usual, seeming.is_empty()) else { return Ok(Vec::new()) };
     let offset_of = |i: &usize| profile[*i].0;
     let offsets: BTreeSet<u64> =
         seeming.iter().flat_map(|it| it.places.iter().chain(&it.beside)).map(offset_of).collect();
@@ -151,7 +151,8 @@ pub(super) fn find_by_rate(
         format!("reads at {} MB/s", rounded(slow.here))
             + &format!(", its neighbours at {} MB/s", rounded(slow.elsewhere))
     });
-    session.check_stop()
+    session.check_stop()?;
+    Ok(stretches.into_iter().map(|slow| slow.bytes).collect())
 }
 
 /// Places like one of them all over a gap that has room for them.
@@ -194,16 +195,16 @@ fn slow_parts(accesses: &[TimedRegion], size: u64) -> Vec<Range<u64>> {
     slow.take(PARTS_AGAIN).collect()
 }
 
-/// Looks for parts whose random accesses take long, and again at those.
+/// Looks for parts whose random accesses take long, and again at those; returns the slow parts.
 pub(super) fn find_by_access_time(
     session: &Session<'_>,
     record: &mut TestRecord,
     accesses: &[TimedRegion],
     size: u64,
-) -> Result<(), BenchError> {
+) -> Result<Vec<Range<u64>>, BenchError> {
     let parts = slow_parts(accesses, size);
     if parts.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let block = session.plan.suite.surface.access_block.0;
     let seed = derive_seed(session.plan.seed, "slow", 1, 0);
@@ -225,7 +226,7 @@ pub(super) fn find_by_access_time(
         median_of(inside.filter_map(|timed| Some(timed.ns? as f64 / 1e6)))
     };
     let outside = |at: u64| parts.iter().all(|part| !part.contains(&at));
-    let Some(elsewhere) = ms(&outside) else { return Ok(()) };
+    let Some(elsewhere) = ms(&outside) else { return Ok(Vec::new()) };
     let confirmed = |part: &Range<u64>| {
         let here = ms(&|at| part.contains(&at))?;
         (here > elsewhere * ACCESS_FACTOR).then(|| SlowSpot {
@@ -249,7 +250,8 @@ pub(super) fn find_by_access_time(
         format!("random reads take {} ms", rounded(slow.here))
             + &format!(", elsewhere {} ms", rounded(slow.elsewhere))
     });
-    session.check_stop()
+    session.check_stop()?;
+    Ok(slow.into_iter().map(|slow| slow.bytes).collect())
 }
 
 /// F040, its evidence the slowest of all stretches of a part that begins at `at`.

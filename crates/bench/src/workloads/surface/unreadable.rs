@@ -68,6 +68,14 @@ impl Unreadable {
         record.notice(finding.weighing(self.failures as f64));
     }
 
+    /// How many stretches have no readable place, and the bytes of those places.
+    pub fn report_count(&self, record: &mut TestRecord) {
+        let failed = self.places.iter().filter(|(_, (_, failed))| *failed);
+        let bytes: u64 = failed.map(|(at, (end, _))| end - at).sum();
+        record.metric("unreadable.stretches", vec![self.stretches().len() as f64]);
+        record.metric("unreadable.unreadable_bytes", vec![bytes as f64]);
+    }
+
     /// A failed request makes the test failed, after everything readable was measured.
     pub fn outcome(&self) -> Result<(), BenchError> {
         let error = |failure| BenchError::Request { failure, count: self.failures };

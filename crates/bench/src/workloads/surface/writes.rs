@@ -4,7 +4,9 @@
 //! GNOME Disks come out a tenth to a half below the rate of the medium. Our own stretches are longer, and written
 //! in two parts with a flush each, which show that onset; where they do, the rates are without it.
 
-use super::{PAGE, SAMPLE_DEPTH, go_on_unless, on_target, part_start, places, within_part};
+use super::{
+    PAGE, SAMPLE_DEPTH, go_on_unless, is_one_pass, on_target, part_start, places, within_part,
+};
 use crate::error::BenchError;
 use crate::io::device::WorkerOutcome;
 use crate::io::payload::Payload;
@@ -30,6 +32,7 @@ const WRITE_PART: u64 = 100;
 pub(super) fn level(context: &PlanContext<'_>) -> Result<Option<WriteLevel>, &'static str> {
     let level = match context.suite.surface.write {
         SurfaceWrite::No => return Ok(None),
+        SurfaceWrite::Allowed if is_one_pass(&context.suite.surface) => return Ok(None),
         SurfaceWrite::SameBytes => WriteLevel::SameBytes,
         SurfaceWrite::Fresh => WriteLevel::Destroy,
         SurfaceWrite::Allowed => match (context.target.kind, context.allowed) {

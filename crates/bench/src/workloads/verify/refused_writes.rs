@@ -2,14 +2,14 @@
 //! good.
 
 use super::{CHUNK, DEPTH, PIECE};
-use crate::error::{BenchError, is_want_of_the_host};
+use crate::error::{BenchError, is_full, is_want_of_the_host};
 use crate::io::payload::Payload;
 use crate::io::queue::IoFailure;
 use crate::judging::test_record::TestRecord;
 use crate::loops::scan::ScanRegion;
 use crate::session::Session;
 use crate::workloads::shared::whole_drive::timed_writes::{
-    SoFar, WriteSettings, WrittenSum, write,
+    SoFar, WriteSettings, WrittenSum, write, written_bytes,
 };
 use std::ops::Range;
 
@@ -24,6 +24,8 @@ pub(super) struct RefusedWrites {
     pub ranges: Vec<Range<u64>>,
     pub failed: (u64, Option<IoFailure>),
     in_a_row: u64,
+    /// Where the file system had no room for more: nothing is known to be written from there on.
+    pub full_at: Option<u64>,
 }
 
 impl RefusedWrites {
@@ -83,13 +85,22 @@ impl Writing<'_, '_> {
     pub fn all(
         &mut self,
         from: u64,
-        so_far: SoFar<'_>,
+        so_far: Option<SoFar<'_>>,
     ) -> Result<Result<RefusedWrites, BenchError>, BenchError> {
         let (mut refused, mut at) = (RefusedWrites::default(), from);
         while at < self.size {
-            let resumable = refused.ranges.is_empty().then_some(so_far);
+            let resumable = so_far.filter(|_| refused.ranges.is_empty());
             let places = ScanRegion::pieces(at, self.size, PIECE);
-            let Err(error) = self.pieces(places, DEPTH, resumable)? else { break };
+            let before = self.sum.timed.len();
+            let end = self.pieces(places, DEPTH, resumable)?;
+            let reached = at + written_bytes(&self.sum.timed[before..]);
+            let is_full = matches!(&end, Err(BenchError::Request { failure, .. })
+                if is_full(failure, self.session.target.info().kind));
+            if is_full || (end.is_ok() && reached < self.size) {
+                refused.full_at = Some(reached / u64::from(CHUNK) * u64::from(CHUNK));
+                break;
+            }
+            let Err(error) = end else { break };
             let Some(failure) = is_refusal(&error) else { return Ok(Err(error)) };
             let piece = at + (failure.offset - at) / PIECE * PIECE;
             match self.chunk_by_chunk(piece, &mut refused)? {

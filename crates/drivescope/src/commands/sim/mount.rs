@@ -35,6 +35,7 @@ pub fn mount(arguments: &MountArguments, signals: &RunSignals) -> Result<Code, F
         rotational: spec.model.looks_rotating(),
         trim: spec.model.takes_trim(),
         gone_at: spec.start.planted.gone_at,
+        fake: spec.fake,
     };
     // No signal ends this by itself: contents would be lost.
     signals.begin_held();

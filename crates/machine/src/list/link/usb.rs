@@ -31,7 +31,7 @@ pub(super) fn usb(device: &BlockDevice) -> Option<Link> {
 /// Name and payload in MB/s of a speed in Mbit/s. Up to USB 2 nothing is lost to coding (bit
 /// stuffing depends on the data); 5 Gb/s is 8b/10b, faster lanes are 128b/132b. 10 Gb/s on two
 /// lanes are two of 5 Gb/s.
-fn rate_and_payload(speed: &str, lanes: Option<&str>) -> Option<(&'static str, f64)> {
+pub(super) fn rate_and_payload(speed: &str, lanes: Option<&str>) -> Option<(&'static str, f64)> {
     Some(match (speed, lanes) {
         ("1.5", _) => ("1.5 Mb/s", 0.1875),
         ("12", _) => ("12 Mb/s", 1.5),

@@ -5,7 +5,7 @@ use super::element::number;
 use super::frame::Frame;
 use crate::chart::axis::{AxisScale, AxisValues, PlotAxis};
 use crate::chart::plot::{Ink, Plot, Point, YAxis};
-use drivescope_model::number::rounded;
+use drivescope_model::number::{rounded, without_trailing_zeros};
 use std::fmt::Write as _;
 
 /// Digits of a value that only places a mark.
@@ -113,12 +113,7 @@ fn place(value: f64) -> String {
         return "0".to_string();
     }
     let decimals = (PLACE_DIGITS - 1 - value.abs().log10().floor() as i32).clamp(0, 9) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_string()
-    } else {
-        text
-    }
+    without_trailing_zeros(&format!("{value:.decimals$}")).to_string()
 }
 
 #[cfg(test)]

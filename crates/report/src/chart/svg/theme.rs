@@ -9,7 +9,7 @@ pub enum Theme {
     System,
     Light,
     Dark,
-    /// The colours of the page around it, whose style sheet has [`page_colours`], with values for its script.
+    /// The colours of the page around it, whose style sheet has `page_colours`, with values for its script.
     Page,
     /// Like `Page`, without values and with a sample of many dots: where many pictures share a page.
     FoldedPage,

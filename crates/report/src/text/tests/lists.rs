@@ -1,7 +1,7 @@
 //! Lists: drives, runs, suites, tests.
 
 use super::PLAIN;
-use crate::testing::{drive, hard_disk_drive, nvme_drive};
+use crate::testing::{drive, hard_disk, hard_disk_drive, nvme_drive};
 use crate::text::{self, RunRow};
 use drivescope_model::TestStatus;
 use drivescope_model::drive::{Drive, DriveKind, Zoned};
@@ -215,4 +215,13 @@ fn suites_and_tests() {
                  misalignment cost
     verify       is the capacity real, do data read back as written
     ");
+}
+
+#[test]
+fn history_of_one_run_names_the_next_step() {
+    let run = hard_disk();
+    let command = format!("drivescope rerun {}", &run.id[..4]);
+    let shown = text::history(&crate::history::history(vec![run], "disk".to_string()), PLAIN);
+    assert!(shown.contains("only one run to compare") && shown.contains(&command), "{shown}");
+    assert!(!shown.contains("no two of these runs"), "{shown}");
 }

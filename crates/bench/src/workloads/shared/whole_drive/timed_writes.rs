@@ -1,6 +1,6 @@
 //! Writing stretches in order or at places, kept as one phase of the record.
 
-use crate::error::BenchError;
+use crate::error::{BenchError, is_full};
 use crate::io::cpu_usage::CpuCost;
 use crate::io::payload::Payload;
 use crate::io::queue::{IoFailure, QueueSpec};
@@ -47,7 +47,8 @@ pub(crate) fn flush(session: &Session<'_>) -> Result<f64, BenchError> {
 /// Writes `places` and keeps that as the phase `cell`. Long stretches of simulated drives are written
 /// without a loop where nothing can fail; `sum` may then end before the last place, and the caller continues.
 /// The inner error is a failed write or a request to stop: everything written was kept before. While it lasts,
-/// `so_far` says now and then what becomes of the stretches of all phases by then, for [`Session::checkpoint`].
+/// `so_far` says now and then what becomes of the stretches of all phases by then, for [`Session::checkpoint`]. In a
+/// directory it ends early, without an error, where other programs take the room.
 pub(crate) fn write(
     session: &Session<'_>,
     record: &mut TestRecord,
@@ -63,7 +64,9 @@ pub(crate) fn write(
         None => stepped(session, places, manner, &sum.timed, so_far)?,
     };
     let WriteOutcome { timed, measured, asked, moved, failures } = outcome;
-    record.notice_failures(&failures);
+    // A full file system is not a fault of the drive.
+    let target = session.target.info().kind;
+    record.notice_failures(failures.iter().filter(|failure| !is_full(failure, target)));
     let mut kept = counters.end(session, measured, cell, 1);
     kept.asked = failures.is_empty().then_some((0.0, asked as f64));
     kept.own_metrics = true;
@@ -91,6 +94,9 @@ fn stepped(
     let control = Control::of_places(places.len());
     let visited = places.clone();
     let keep = || {
+        if session.is_short_of_room() {
+            control.stop();
+        }
         if let Some(so_far) = so_far {
             session.checkpoint(|| so_far(&[before, &timed_so_far(&visited, &control)].concat()));
         }
