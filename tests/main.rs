@@ -42,6 +42,9 @@ mod schema;
 /// `serve`: pages, forged requests, runs that browsers start, limits.
 #[cfg(feature = "web")]
 mod serve;
+/// `--store postgres://…`, on servers of the tests' own.
+#[cfg(feature = "postgres")]
+mod server_store;
 mod sim_reproduce;
 /// `sim:` targets: links, bridges, faults, fills, and mistakes in models.
 mod simulated_targets;

@@ -3,6 +3,9 @@
 #[cfg(feature = "web")]
 pub mod http;
 pub mod json;
+#[cfg(feature = "postgres")]
+#[expect(dead_code, reason = "other test programs use more of it")]
+pub mod postgres_server;
 pub mod runner;
 pub mod scratch;
 mod skip;

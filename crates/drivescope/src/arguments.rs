@@ -6,6 +6,7 @@ mod raw_writes;
 #[cfg(feature = "web")]
 mod serve;
 mod sim;
+mod store;
 mod stored_runs;
 mod trace;
 mod watch;
@@ -16,6 +17,7 @@ pub use raw_writes::RawArguments;
 #[cfg(feature = "web")]
 pub use serve::ServeArguments;
 pub use sim::{MountArguments, ReproduceArguments, SimCommand};
+pub use store::StoreCommand;
 pub use stored_runs::{
     ChartFormat, CompareArguments, ExportArguments, HistoryArguments, ImportArguments,
     InterleavedArguments, ReportArguments, RerunArguments, RunsArguments, RunsCommand,
@@ -120,6 +122,9 @@ pub enum Command {
     Export(ExportArguments),
     /// Import runs from JSON files, or results of fio (- is standard input).
     Import(ImportArguments),
+    /// Whole stores: make one on a server, upgrade, send, copy.
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Simulated drives: list, show, measure, mount, compare with results.
     #[command(subcommand)]
     Sim(SimCommand),
@@ -147,8 +152,8 @@ pub enum Command {
 /// The store of runs.
 #[derive(Debug, Clone, Default, Args)]
 pub struct StoreArguments {
-    /// Store of runs, a file (default: in the user's data directory).
-    #[arg(long, value_name = "FILE", env = "DRIVESCOPE_STORE", hide_short_help = true)]
+    /// Store of runs: a file (default: in the user's data directory), or postgres://USER@HOST/DATABASE.
+    #[arg(long, value_name = "STORE", env = "DRIVESCOPE_STORE", hide_short_help = true)]
     pub store: Option<String>,
 }
 
@@ -393,8 +398,18 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 /// Commands that the help of `-h` leaves out, so that it fits on a screen.
-const RARE_COMMANDS: [&str; 9] =
-    ["restore", "rerun", "export", "import", "trace", "tests", "schema", "completions", "man"];
+const RARE_COMMANDS: [&str; 10] = [
+    "restore",
+    "rerun",
+    "export",
+    "import",
+    "store",
+    "trace",
+    "tests",
+    "schema",
+    "completions",
+    "man",
+];
 
 /// The command line; for `-h`, and without any word, with the commands that most need.
 fn command_line() -> ClapCommand {

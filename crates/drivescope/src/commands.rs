@@ -20,6 +20,7 @@ mod schema;
 mod serve;
 mod show;
 mod sim;
+mod store;
 mod suites;
 mod tests;
 mod trace;
@@ -49,6 +50,7 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::Serve(arguments) => serve::serve(&arguments, signals),
         Command::Export(arguments) => export::export(&arguments),
         Command::Import(arguments) => import::import(&arguments),
+        Command::Store(command) => store::store(&command),
         Command::Sim(command) => sim::sim(command, signals),
         Command::Trace(command) => trace::trace(command, signals),
         Command::Tests(arguments) => tests::tests(&arguments),

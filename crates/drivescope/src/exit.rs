@@ -83,8 +83,8 @@ impl From<SuiteError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let code = match error.fault {
-            // Nothing that was named is wrong: the disk of the store is.
-            StoreFault::Full | StoreFault::Io => Code::Device,
+            // Nothing that was named is wrong: the disk of the store is, or its server.
+            StoreFault::Full | StoreFault::Io | StoreFault::Unreachable => Code::Device,
             _ => Code::Usage,
         };
         Self { message: error.to_string(), code }

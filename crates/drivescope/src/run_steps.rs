@@ -24,11 +24,11 @@ use crate::exit::{Code, Failure};
 use crate::live_view;
 use crate::output;
 use crate::signals::RunSignals;
+use crate::store_access::{check_answers, open_for_run, own_file};
 use drivescope_bench::error::BenchError;
 use drivescope_drive::Target;
 use drivescope_drive::document_file::DocumentFile;
 use drivescope_drive::gate::RawDisk;
-use drivescope_drive::target;
 use drivescope_model::document::TestResult;
 use drivescope_model::plan::Plan;
 use drivescope_model::units::Price;
@@ -83,7 +83,7 @@ pub fn carry_out(
     if let Some(permission) = &permission {
         signals.begin(STOPPING);
         let store = StoreLocation::parse(store).ok().filter(|_| !no_save);
-        let own = claim::own_places(store.map(|store| store.path().to_path_buf()));
+        let own = claim::own_places(store.and_then(|store| own_file(&store)));
         let terminal = if quiet || json { None } else { Terminal::find(&signals.stop) };
         before_images::check(&runs)?;
         claim::claim_all(&mut runs, permission, &own, terminal.as_ref())?;
@@ -95,7 +95,9 @@ pub fn carry_out(
         opened.extend(runs.iter().skip(1).map(|_| open()).collect::<Result<Vec<_>, _>>()?);
     }
     signals.begin(STOPPING);
-    let store_words = store_words(store);
+    // Of the local store, if the server of the named one is away.
+    let kept_in = opened[0].as_ref().map(|opened| opened.words().to_string());
+    let store_words = kept_in.unwrap_or_else(|| store_words(store));
     let options = RunOptions {
         label,
         price,
@@ -116,7 +118,8 @@ pub fn carry_out(
 }
 
 /// A signal meanwhile ends the run afterwards, so that no half-made store is left. An earlier signal has already been
-/// handled. Without a writable home and without --store, a note says that the run is not saved.
+/// handled. Where the server of a store is away, the local store takes its place. Without a writable home and without
+/// --store, a note says that the run is not saved.
 pub fn open_store(
     store: Option<&str>,
     is_claimed: bool,
@@ -126,8 +129,8 @@ pub fn open_store(
         signals.begin("");
     }
     let location = StoreLocation::parse(store);
-    location.iter().try_for_each(|location| target::check_answers(location.path()))?;
-    let opened = location.and_then(|location| Store::open(&location));
+    location.iter().try_for_each(check_answers)?;
+    let opened = location.and_then(|location| open_for_run(&location));
     let is_homeless = |error: &StoreError| {
         let of_home = [StoreFault::Location, StoreFault::Denied, StoreFault::ReadOnly];
         store.is_none() && of_home.contains(&error.fault)

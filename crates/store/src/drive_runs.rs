@@ -58,7 +58,7 @@ impl Store {
             return Ok(FoundDrive::One(runs).or_none());
         }
         let filter = Filter { drive: Some(drive.to_string()), ..Filter::default() };
-        let mut found = self.list(&filter)?;
+        let mut found = self.list_bare(&filter)?;
         found.retain(is_of_suite);
         let mut keys: Vec<(DriveKey, String, String)> = Vec::new();
         for run in &found {
@@ -103,7 +103,7 @@ impl Store {
     fn runs_with(&self, key: &DriveKey) -> Result<Vec<RunSummary>, StoreError> {
         let text = key.serial.as_ref().unwrap_or(&key.target);
         let filter = Filter { drive: Some(text.clone()), ..Filter::default() };
-        let mut found = self.list(&filter)?;
+        let mut found = self.list_bare(&filter)?;
         found.retain(|run| DriveKey::of(run) == *key);
         Ok(found)
     }

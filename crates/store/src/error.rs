@@ -19,6 +19,8 @@ pub enum StoreFault {
     /// Not a valid name of a store.
     Location,
     Missing,
+    /// The server is away, or the network to it.
+    Unreachable,
     /// Another process held the store for too long.
     Locked,
     /// The file is damaged, or not a database at all.
@@ -26,6 +28,10 @@ pub enum StoreFault {
     /// The file is a database of another program.
     Foreign,
     NewerSchema,
+    /// Tables of an older version, which are not changed by surprise.
+    OlderSchema,
+    /// The server lacks what is needed.
+    TooOld,
     Denied,
     ReadOnly,
     Full,

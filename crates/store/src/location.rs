@@ -1,53 +1,80 @@
 //! Finds the store that a user means.
 
 use crate::error::{StoreError, StoreFault};
+#[cfg(feature = "postgres")]
+use crate::postgres::{self, ServerAddress, Surroundings};
 use drivescope_model::shell::quoted;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+/// Names the store for all commands.
+#[cfg(feature = "postgres")]
+const VARIABLE: &str = "DRIVESCOPE_STORE";
 
 /// Below the user's data directory.
 const DEFAULT_FILE: &str = "drivescope/runs.db";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreLocation {
-    path: PathBuf,
+    pub(crate) place: StorePlace,
     words: String,
 }
 
-/// The option with which the next command finds the same store: ` --store FILE`, or nothing for the default. The
-/// environment may name it for this command only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum StorePlace {
+    File(PathBuf),
+    #[cfg(feature = "postgres")]
+    Server(Box<ServerAddress>),
+}
+
+/// The option with which the next command finds the same store: ` --store STORE`, or nothing for the default, and for
+/// an address with a password, which stays in the environment. The environment may name it for this command only.
 pub fn store_words(named: Option<&str>) -> String {
+    let has_password = |store: &&str| is_secret(store);
+    let named = named.filter(|store| !has_password(store));
     named.map_or_else(String::new, |store| format!(" --store {}", quoted(store)))
+}
+
+#[cfg(feature = "postgres")]
+fn is_secret(store: &str) -> bool {
+    postgres::has_password(store)
+}
+
+#[cfg(not(feature = "postgres"))]
+fn is_secret(store: &str) -> bool {
+    store.starts_with("postgres")
 }
 
 impl StoreLocation {
     /// The store named by `--store`, or the user's own one when nothing is named.
     ///
     /// `None` is `$XDG_DATA_HOME/drivescope/runs.db`, or `~/.local/share/drivescope/runs.db`. A text is the path of a
-    /// file, with or without `sqlite:` before it. Errors: there is no home directory, the text is empty, or it names a
-    /// kind of store that this build does not have.
+    /// file, with or without `sqlite:` before it, or the address of a server, `postgres://…`. Errors: there is no home
+    /// directory, the text is empty or a wrong address, it has a password where others see it, or it names a kind of
+    /// store that this build does not have.
     pub fn parse(text: Option<&str>) -> Result<Self, StoreError> {
-        let path = match text {
+        let place = match text {
             Some(text) => Self::named(text)?,
-            None => Self::default_of(std::env::var_os("XDG_DATA_HOME"), std::env::var_os("HOME"))?,
+            None => StorePlace::File(Self::default_of(
+                std::env::var_os("XDG_DATA_HOME"),
+                std::env::var_os("HOME"),
+            )?),
         };
-        Ok(Self { path, words: store_words(text) })
+        Ok(Self { place, words: store_words(text) })
     }
 
     pub fn of_file(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), words: String::new() }
+        Self { place: StorePlace::File(path.into()), words: String::new() }
     }
 
-    fn named(text: &str) -> Result<PathBuf, StoreError> {
+    fn named(text: &str) -> Result<StorePlace, StoreError> {
         let fault = |cause: &str| {
             let message = format!("{cause}; name a file with --store FILE");
             Err(StoreError::new(StoreFault::Location, message))
         };
         let path = match text.split_once("://") {
             // The rest of such an address is not repeated in errors: it may hold a password.
-            Some(("postgres" | "postgresql", _)) => {
-                return fault("this build has no PostgreSQL store yet");
-            }
+            Some(("postgres" | "postgresql", _)) => return server(text),
             Some(("sqlite", path)) => path,
             Some((scheme, _)) if is_scheme(scheme) => {
                 return fault(&format!("unknown kind of store '{scheme}://'"));
@@ -57,7 +84,7 @@ impl StoreLocation {
         if path.is_empty() {
             return fault("the name of the store is empty");
         }
-        Ok(PathBuf::from(path))
+        Ok(StorePlace::File(PathBuf::from(path)))
     }
 
     /// XDG base directory rules: a variable that is empty or not an absolute path counts as not set.
@@ -77,14 +104,70 @@ impl StoreLocation {
         Ok(folder.join(DEFAULT_FILE))
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// `None` for a server.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.place {
+            StorePlace::File(path) => Some(path),
+            #[cfg(feature = "postgres")]
+            StorePlace::Server(_) => None,
+        }
+    }
+
+    /// For people: the path, or the address without its password.
+    pub fn shown(&self) -> String {
+        match &self.place {
+            StorePlace::File(path) => path.display().to_string(),
+            #[cfg(feature = "postgres")]
+            StorePlace::Server(address) => address.shown(),
+        }
     }
 
     /// See [`store_words`].
     pub fn words(&self) -> &str {
         &self.words
     }
+}
+
+#[cfg(not(feature = "postgres"))]
+fn server(_text: &str) -> Result<StorePlace, StoreError> {
+    let message =
+        "this build has no PostgreSQL store (feature postgres); name a file with --store FILE";
+    Err(StoreError::new(StoreFault::Location, message))
+}
+
+/// Every user of the machine sees the words of a command, but not its environment.
+#[cfg(feature = "postgres")]
+fn server(text: &str) -> Result<StorePlace, StoreError> {
+    let fault = |message: String| StoreError::new(StoreFault::Location, message);
+    let is_word = std::env::args_os().any(|word| word.to_string_lossy().contains(text));
+    let is_seen = is_word || std::env::var(VARIABLE).map_or(true, |named| named != text);
+    let rest = postgres::after_scheme(text).unwrap_or_default();
+    let around = Surroundings { variable: &|name| std::env::var(name).ok(), user: user_name() };
+    let mut address = ServerAddress::parse(rest, &around).map_err(|why| {
+        fault(format!("wrong address of a store: {why}; write postgres://USER@HOST/DATABASE"))
+    })?;
+    if is_seen && postgres::has_password(text) {
+        return Err(fault(format!(
+            "a password in --store can be seen by every user of this machine; put it into ~/.pgpass (mode 0600) or \
+             PGPASSWORD, or the whole address into {VARIABLE}"
+        )));
+    }
+    address.words = store_words(Some(text));
+    Ok(StorePlace::Server(Box::new(address)))
+}
+
+/// Of the user of this process, as `/etc/passwd` or else the environment names it.
+#[cfg(feature = "postgres")]
+fn user_name() -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let user = std::fs::metadata("/proc/self").ok()?.uid().to_string();
+    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let of_line = |line: &str| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1) == Some(&user)).then(|| name.to_string())
+    };
+    known.lines().find_map(of_line).or_else(|| std::env::var("USER").ok())
 }
 
 /// Whether `text` can precede `://`; a path such as `./a://b` cannot.
@@ -137,16 +220,30 @@ mod tests {
             (":memory:", ":memory:"),
         ] {
             let location = StoreLocation::parse(Some(text)).unwrap();
-            assert_eq!(location.path(), Path::new(path), "{text}");
+            assert_eq!(location.path(), Some(Path::new(path)), "{text}");
             assert!(location.words().contains(text), "{text}");
         }
     }
 
     #[test]
+    #[cfg(feature = "postgres")]
+    fn passwords_are_refused_where_others_see_them() {
+        for text in ["postgres://ann:secret@db/r", "postgresql://db/r?password=secret"] {
+            let message = StoreLocation::parse(Some(text)).unwrap_err().to_string();
+            assert!(message.contains("~/.pgpass") && !message.contains("secret"), "{message}");
+            assert_eq!(store_words(Some(text)), "");
+        }
+        let location = StoreLocation::parse(Some("postgres://ann@db/r?sslmode=require")).unwrap();
+        assert_eq!(location.shown(), "postgres://ann@db:5432/r");
+        assert_eq!(location.words(), " --store 'postgres://ann@db/r?sslmode=require'");
+        assert_eq!(location.path(), None);
+        let message = StoreLocation::parse(Some("postgres://db:x")).unwrap_err().to_string();
+        assert!(message.contains("port is not a number"), "{message}");
+    }
+
+    #[test]
     fn other_stores_are_refused_without_their_password() {
         for (text, word) in [
-            ("postgres://ann:secret@db/runs", "PostgreSQL"),
-            ("postgresql://ann:secret@db/runs", "PostgreSQL"),
             ("mysql://ann:secret@db/runs", "mysql"),
             ("", "empty"),
             ("sqlite:", "empty"),

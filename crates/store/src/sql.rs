@@ -50,17 +50,37 @@ pub(crate) const SET_SCHEMA: &str = "INSERT INTO meta (key, value) VALUES ('sche
 
 pub(crate) const GET_SCHEMA: &str = "SELECT value FROM meta WHERE key = 'schema'";
 
-pub(crate) const PUT_RUN: &str = "INSERT INTO runs (
+/// Adds a run or replaces it, with more columns if there are any.
+macro_rules! put_run {
+    ($columns:literal, $values:literal, $replaced:literal) => {
+        concat!(
+            "INSERT INTO runs (
         id, started_at, started_unix_us, elapsed_s, label, suite, target,
-        drive_name, drive_model, drive_serial, status, simulated, format, document
-    ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
-    ON CONFLICT (id) DO UPDATE SET
+        drive_name, drive_model, drive_serial, status, simulated, format, document",
+            $columns,
+            ") VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14",
+            $values,
+            ") ON CONFLICT (id) DO UPDATE SET
         started_at = excluded.started_at, started_unix_us = excluded.started_unix_us,
         elapsed_s = excluded.elapsed_s, label = excluded.label, suite = excluded.suite,
         target = excluded.target, drive_name = excluded.drive_name,
         drive_model = excluded.drive_model, drive_serial = excluded.drive_serial,
         status = excluded.status, simulated = excluded.simulated, format = excluded.format,
-        document = excluded.document";
+        document = excluded.document",
+            $replaced
+        )
+    };
+}
+
+pub(crate) const PUT_RUN: &str = put_run!("", "", "");
+
+/// On a server, which also has the host and the firmware.
+#[cfg(feature = "postgres")]
+pub(crate) const PUT_RUN_OF_HOST: &str = put_run!(
+    ", host, drive_firmware",
+    ", $15, $16",
+    ", host = excluded.host, drive_firmware = excluded.drive_firmware"
+);
 
 pub(crate) const PUT_METRIC: &str = "INSERT INTO metrics (
         run_id, ordinal, key, value, unit, low, high, valid
@@ -109,7 +129,9 @@ macro_rules! chosen {
 
 /// Summaries, newest first: the parameters of [`chosen`], then limit and offset. Reads the metrics of shown runs only.
 /// The headline is the first main figure of a test.
-pub(crate) const LIST: &str = concat!(
+macro_rules! list {
+    ($chosen:expr) => {
+        concat!(
     "SELECT
         id, started_at, elapsed_s, label, suite, target,
         drive_name, drive_model, drive_serial, status, simulated, format,
@@ -124,7 +146,7 @@ pub(crate) const LIST: &str = concat!(
     FROM (SELECT id, started_at, started_unix_us, elapsed_s, label, suite, target,
             drive_name, drive_model, drive_serial, status, simulated, format
         FROM runs ",
-    chosen!(),
+    $chosen,
     " ORDER BY started_unix_us DESC, id DESC
         LIMIT $6 OFFSET $7) shown
     LEFT JOIN metrics headline ON headline.run_id = shown.id AND headline.ordinal =
@@ -137,9 +159,59 @@ pub(crate) const LIST: &str = concat!(
             OR key LIKE 'fill.%.mean!_mb!_s' ESCAPE '!'
             OR key LIKE 'verify.%.real!_bytes' ESCAPE '!'))
     ORDER BY shown.started_unix_us DESC, shown.id DESC"
-);
+)
+    };
+}
+
+pub(crate) const LIST: &str = list!(chosen!());
+
+/// As [`list`], without what is in `metrics`.
+macro_rules! list_bare {
+    ($chosen:expr) => {
+        concat!(
+            "SELECT id, started_at, elapsed_s, label, suite, target, drive_name, drive_model,
+        drive_serial, status, simulated, format, NULL, NULL, NULL, CAST(0 AS BIGINT), NULL, NULL, NULL
+    FROM runs ",
+            $chosen,
+            " ORDER BY started_unix_us DESC, id DESC LIMIT $6 OFFSET $7"
+        )
+    };
+}
+
+pub(crate) const LIST_BARE: &str = list_bare!(chosen!());
 
 pub(crate) const COUNT: &str = concat!("SELECT COUNT(*) FROM runs ", chosen!());
+
+/// As [`chosen`], on a server. It searches the few thousand places first: an `ARRAY` is made before the rest of the
+/// plan runs, so that the index by place can be used. Long labels are cut for their index.
+#[cfg(feature = "postgres")]
+macro_rules! chosen_by_place {
+    () => {
+        "WHERE ($1 = '%' OR place = ANY (ARRAY(
+                SELECT place FROM places WHERE drive_names LIKE $1 ESCAPE '!')))
+          AND (CAST($2 AS TEXT) IS NULL
+            OR LEFT(LOWER(label), 200) = LEFT($2, 200) AND LOWER(label) = $2)
+          AND ($3 = '%' OR place = ANY (ARRAY(
+                SELECT place FROM places WHERE drive_names LIKE $3 ESCAPE '!'
+                    OR suite LIKE $3 ESCAPE '!'))
+            OR LOWER(label) LIKE $3 ESCAPE '!'
+            OR id LIKE $3 ESCAPE '!')
+          AND (CAST($4 AS TEXT) IS NULL OR status = $4)
+          AND (CAST($5 AS BIGINT) IS NULL OR simulated = $5)"
+    };
+}
+
+#[cfg(feature = "postgres")]
+pub(crate) const LIST_BY_PLACE: &str = list!(chosen_by_place!());
+
+#[cfg(feature = "postgres")]
+pub(crate) const LIST_BARE_BY_PLACE: &str = list_bare!(chosen_by_place!());
+
+#[cfg(feature = "postgres")]
+pub(crate) const COUNT_BY_PLACE: &str = concat!("SELECT COUNT(*) FROM runs ", chosen_by_place!());
+
+/// All ids, the oldest run first.
+pub(crate) const IDS: &str = "SELECT id FROM runs ORDER BY started_unix_us, id";
 
 /// From an index.
 pub(crate) const COUNT_ALL: &str = "SELECT COUNT(*) FROM runs";
@@ -152,6 +224,27 @@ pub(crate) const NEWEST_OF_DRIVES: &str = "SELECT id, drive_name, drive_model, d
         FROM runs) placed
     WHERE place = 1
     ORDER BY started_unix_us DESC, id DESC";
+
+/// Runs that wait for a server, in a file; made when the first one does.
+pub(crate) const CREATE_WAITING: &str = "CREATE TABLE IF NOT EXISTS waiting (
+        run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        server TEXT NOT NULL,
+        PRIMARY KEY (run_id, server)
+    )";
+
+pub(crate) const HAS_WAITING: &str =
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'waiting'";
+
+pub(crate) const SET_WAITING: &str =
+    "INSERT INTO waiting (run_id, server) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+
+pub(crate) const CLEAR_WAITING: &str = "DELETE FROM waiting WHERE run_id = $1 AND server = $2";
+
+pub(crate) const WAITING: &str = "SELECT run_id FROM waiting JOIN runs ON id = run_id
+    WHERE server = $1 ORDER BY started_unix_us, id";
+
+pub(crate) const WAITING_SERVERS: &str =
+    "SELECT server, COUNT(*) FROM waiting GROUP BY server ORDER BY server";
 
 #[cfg(test)]
 mod tests {
@@ -169,8 +262,10 @@ mod tests {
         FIND,
         NEWEST,
         LIST,
+        LIST_BARE,
         COUNT,
         COUNT_ALL,
+        IDS,
         NEWEST_OF_DRIVES,
     ];
 

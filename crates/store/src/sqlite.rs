@@ -1,5 +1,9 @@
 //! Opening an SQLite store: the folder, the connection, the tables and their version.
 
+mod statements;
+
+pub(crate) use statements::SqliteTables;
+
 use crate::error::{StoreError, StoreFault};
 use crate::sql;
 use rusqlite::config::DbConfig;

@@ -1,13 +1,15 @@
 //! The store: saving runs and finding them.
 
+use crate::backend::{RunColumns, SqlRow, SqlValue, Statements, StoreTables, WrongType};
 use crate::document::{self, FormatError, ID_DIGITS};
 use crate::error::{StoreError, StoreFault};
-use crate::location::StoreLocation;
+use crate::location::{StoreLocation, StorePlace};
+#[cfg(feature = "postgres")]
+use crate::postgres;
 use crate::sql;
-use crate::sqlite;
+use crate::sqlite::{self, SqliteTables};
 use crate::summary::{Filter, NewestRun, RunSummary};
 use drivescope_model::document::{Run, TestStatus};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,24 +29,25 @@ pub enum Added {
     Completed,
 }
 
-/// An open store. Several may be open on one file, in this process and in others.
+/// An open store. Several may be open on one file or server, in this process and in others.
 #[derive(Debug)]
 pub struct Store {
-    connection: Connection,
-    path: PathBuf,
-    words: String,
-    patience: Duration,
-    /// Without a file, `connection` is an empty store in memory.
+    tables: Box<dyn StoreTables>,
+    location: StoreLocation,
+    /// Without a file, `tables` is an empty store in memory. A server always has its tables.
     exists: bool,
+    /// The server for which every run that is saved here waits.
+    waits_for: Option<StoreLocation>,
 }
 
 impl Store {
-    /// Opens the store; creates it, with its folder, if it is absent.
+    /// Opens the store; creates its file, with its folder, if it is absent. Tables on a server are not made by this:
+    /// see [`init`](crate::init).
     pub fn open(location: &StoreLocation) -> Result<Self, StoreError> {
         Self::open_with(location, PATIENCE)
     }
 
-    /// Opens the store if there is one, and makes nothing. A store that is absent appears as an empty one, which lists
+    /// Opens the store if there is one, and makes nothing. A file that is absent appears as an empty store, which lists
     /// no runs and into which none can be saved. A store that this user may only read can be read. Errors: as
     /// [`Store::open`].
     pub fn open_existing(location: &StoreLocation) -> Result<Self, StoreError> {
@@ -52,42 +55,64 @@ impl Store {
     }
 
     fn open_with(location: &StoreLocation, patience: Duration) -> Result<Self, StoreError> {
-        let path = absolute(location)?;
-        let connection = sqlite::create(&path, patience)?;
-        Ok(Self { connection, path, words: location.words().into(), patience, exists: true })
+        let tables: Box<dyn StoreTables> = match &location.place {
+            StorePlace::File(path) => {
+                let path = absolute(path)?;
+                let connection = sqlite::create(&path, patience)?;
+                Box::new(SqliteTables { connection, path, patience })
+            }
+            #[cfg(feature = "postgres")]
+            StorePlace::Server(address) => Box::new(postgres::open(address, true)?),
+        };
+        let location = absolute_location(location)?;
+        Ok(Self { tables, location, exists: true, waits_for: None })
     }
 
     fn open_existing_with(
         location: &StoreLocation,
         patience: Duration,
     ) -> Result<Self, StoreError> {
-        let path = absolute(location)?;
-        let opened = sqlite::open_existing(&path, patience)?;
-        let exists = opened.is_some();
-        let connection = opened.map_or_else(sqlite::empty, Ok)?;
-        Ok(Self { connection, path, words: location.words().into(), patience, exists })
+        let (tables, exists): (Box<dyn StoreTables>, bool) = match &location.place {
+            StorePlace::File(path) => {
+                let path = absolute(path)?;
+                let opened = sqlite::open_existing(&path, patience)?;
+                let exists = opened.is_some();
+                let connection = opened.map_or_else(sqlite::empty, Ok)?;
+                (Box::new(SqliteTables { connection, path, patience }), exists)
+            }
+            #[cfg(feature = "postgres")]
+            StorePlace::Server(address) => (Box::new(postgres::open(address, false)?), true),
+        };
+        let location = absolute_location(location)?;
+        Ok(Self { tables, location, exists, waits_for: None })
     }
 
-    fn check_exists(&self) -> Result<(), StoreError> {
-        let (path, words) = (self.path.display(), &self.words);
-        let message = format!("no store at {path}; drivescope run .{words} creates one");
+    /// This store, a file, in place of a server that is away: every run that is saved here waits for it; see
+    /// [`send_waiting`](crate::send_waiting).
+    pub fn in_place_of(self, server: StoreLocation) -> Self {
+        Self { waits_for: Some(server), ..self }
+    }
+
+    pub(crate) fn check_exists(&self) -> Result<(), StoreError> {
+        let (shown, words) = (self.location.shown(), self.words());
+        let message = format!("no store at {shown}; drivescope run .{words} creates one");
         if self.exists { Ok(()) } else { Err(StoreError::new(StoreFault::Missing, message)) }
     }
 
     /// Says that nothing is stored, with the remedy: the name may be wrong.
     pub fn no_runs(&self) -> String {
-        let (path, words) = (self.path.display(), &self.words);
-        format!("no runs stored in {path} yet; drivescope run .{words} creates one")
+        let (shown, words) = (self.location.shown(), self.words());
+        format!("no runs stored in {shown} yet; drivescope run .{words} creates one")
     }
 
     /// See [`store_words`](crate::store_words).
     pub fn words(&self) -> &str {
-        &self.words
+        self.location.words()
     }
 
     /// Of an absent store, too.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn location(&self) -> &StoreLocation {
+        &self.location
     }
 
     /// Stores a run, in place of the one with its id. When this returns, the run is on the disk. Errors:
@@ -97,11 +122,11 @@ impl Store {
         self.check_exists()?;
         document::check(run)?;
         let started_unix_us = document::started_unix_us(run)?;
-        let (path, patience) = (&self.path, self.patience);
-        let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
-        let transaction = write_transaction(&mut self.connection).map_err(fail)?;
-        put(&transaction, run, started_unix_us).map_err(fail)?;
-        transaction.commit().map_err(fail)
+        let server = self.waits_for.as_ref().map(StoreLocation::shown);
+        self.tables.write(&mut |statements| {
+            put(statements, run, started_unix_us)?;
+            server.iter().try_for_each(|server| set_waiting(statements, &run.id, server))
+        })
     }
 
     /// Stores imported runs, and returns the effect on each: all of them, or none after an error. A stored run is
@@ -109,26 +134,12 @@ impl Store {
     /// id; else as [`Store::save`].
     pub fn add_all(&mut self, runs: &[Run]) -> Result<Vec<Added>, StoreError> {
         self.check_exists()?;
-        let (path, patience) = (&self.path, self.patience);
-        let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, patience);
-        let transaction = write_transaction(&mut self.connection).map_err(fail)?;
+        let shown = self.location.shown();
         let mut added = Vec::new();
-        for run in runs {
-            document::check(run)?;
-            let known = document_of(&transaction, &run.id).map_err(fail)?;
-            let added_as = match known.as_deref().map(document::from_stored) {
-                None => Added::New,
-                Some(Ok(known)) if known == *run => Added::Known,
-                Some(Ok(known)) if completes(run, &known) => Added::Completed,
-                // One that this program cannot read is another one, too.
-                Some(_) => return Err(differs(run, path)),
-            };
-            if added_as != Added::Known {
-                put(&transaction, run, document::started_unix_us(run)?).map_err(fail)?;
-            }
-            added.push(added_as);
-        }
-        transaction.commit().map_err(fail)?;
+        self.tables.write(&mut |statements| {
+            added = add_within(statements, runs, &shown)?;
+            Ok(())
+        })?;
         Ok(added)
     }
 
@@ -136,21 +147,20 @@ impl Store {
     /// than one; nothing is removed then.
     pub fn remove(&mut self, name: &str) -> Result<(), StoreError> {
         let id = self.whole_id(name)?;
-        let removed = self.connection.execute(sql::REMOVE_RUN, [&id]);
-        removed.map(drop).map_err(|error| self.fail(&error))
+        self.tables.write(&mut |statements| statements.execute(sql::REMOVE_RUN, &[(&id).into()]))
     }
 
     /// The run whose id begins with `name`, or the newest one for `last`. Errors: there is no such run, or more than
     /// one; [`StoreFault::Document`] if this program cannot read the document.
     pub fn get(&self, name: &str) -> Result<Run, StoreError> {
         let id = self.whole_id(name)?;
-        let text = document_of(&self.connection, &id).map_err(|error| self.fail(&error))?;
+        let found = self.select(sql::GET_DOCUMENT, &[(&id).into()], SqlRow::text)?.pop();
         // Between the two statements another process may have removed it.
-        let text = text.ok_or_else(|| self.no_such_run(name))?;
+        let text = found.ok_or_else(|| self.no_such_run(name))?;
         document::from_stored(&text).map_err(|error| match error {
             // The store never writes such a text.
             FormatError::NotJson(_) => {
-                StoreError::corrupt(&self.path, &format!("the document of run {id} is not JSON"))
+                self.tables.damaged(&format!("the document of run {id} is not JSON"))
             }
             error => error.into(),
         })
@@ -158,70 +168,59 @@ impl Store {
 
     /// The runs that pass the filter, newest first.
     pub fn list(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
-        let values = params![
-            filter.drive_pattern(),
-            filter.label_lower(),
-            filter.text_pattern(),
-            filter.status,
-            filter.simulated,
-            filter.rows(),
-            filter.skip
-        ];
-        let read = || {
-            let mut statement = self.connection.prepare(sql::LIST)?;
-            statement.query_map(values, summary)?.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        read().map_err(|error| self.fail(&error))
+        self.listed(self.tables.searches().list, filter)
+    }
+
+    /// As [`Store::list`], without figures: many runs are listed in little time.
+    pub(crate) fn list_bare(&self, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
+        self.listed(self.tables.searches().list_bare, filter)
+    }
+
+    fn listed(&self, sql: &str, filter: &Filter) -> Result<Vec<RunSummary>, StoreError> {
+        let mut values = chosen(filter);
+        values.extend([filter.rows().into(), filter.skip.into()]);
+        self.select(sql, &values, summary)
     }
 
     /// Ignores the filter's limit.
     pub fn count(&self, filter: &Filter) -> Result<u64, StoreError> {
-        let number = |row: &Row<'_>| row.get::<_, i64>(0).map(i64::unsigned_abs);
         let counted = if filter.is_empty() {
-            self.connection.query_row(sql::COUNT_ALL, [], number)
+            self.select(sql::COUNT_ALL, &[], SqlRow::int)
         } else {
-            let values = params![
-                filter.drive_pattern(),
-                filter.label_lower(),
-                filter.text_pattern(),
-                filter.status,
-                filter.simulated
-            ];
-            self.connection.query_row(sql::COUNT, values, number)
+            self.select(self.tables.searches().count, &chosen(filter), SqlRow::int)
         };
-        counted.map_err(|error| self.fail(&error))
+        Ok(counted?.pop().unwrap_or(0).unsigned_abs())
     }
 
     /// The newest run of each drive, the newest of all first.
     pub fn newest_of_drives(&self) -> Result<Vec<NewestRun>, StoreError> {
-        let newest = |row: &Row<'_>| {
-            let (name, model, serial) = (row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok(NewestRun { id: row.get(0)?, name, model, serial })
-        };
-        let read = || {
-            let mut statement = self.connection.prepare(sql::NEWEST_OF_DRIVES)?;
-            statement.query_map([], newest)?.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        read().map_err(|error| self.fail(&error))
+        self.select(self.tables.searches().newest_of_drives, &[], |row| {
+            let id = row.text()?;
+            let (name, model) = (row.optional_text()?, row.optional_text()?);
+            Ok(NewestRun { id, name, model, serial: row.optional_text()? })
+        })
+    }
+
+    /// All ids, the oldest run first.
+    pub(crate) fn ids(&self) -> Result<Vec<String>, StoreError> {
+        self.select(sql::IDS, &[], SqlRow::text)
     }
 
     /// The whole id of the run that `name` means. Errors: there is no such run, or more than one.
     pub fn whole_id(&self, name: &str) -> Result<String, StoreError> {
         if name == LAST {
-            let newest = self.connection.query_row(sql::NEWEST, [], |row| row.get(0)).optional();
-            return newest
-                .map_err(|error| self.fail(&error))?
-                .ok_or_else(|| StoreError::new(StoreFault::NoRun, self.no_runs()));
+            let newest = self.select(sql::NEWEST, &[], SqlRow::text)?.pop();
+            return newest.ok_or_else(|| StoreError::new(StoreFault::NoRun, self.no_runs()));
         }
         let digits = !name.is_empty() && name.bytes().all(|b| b.is_ascii_hexdigit());
         if !digits || name.len() > ID_DIGITS {
             let message = format!(
                 "'{name}' is not a run id; use its first digits, or 'last'; drivescope runs{} lists them",
-                self.words
+                self.words()
             );
             return Err(StoreError::new(StoreFault::NoRun, message));
         }
-        let mut found = self.ids_from(&name.to_ascii_lowercase()).map_err(|e| self.fail(&e))?;
+        let mut found = self.ids_from(&name.to_ascii_lowercase())?;
         match (found.len(), found.pop()) {
             (1, Some((id, _))) => Ok(id),
             (_, Some((id, count))) => {
@@ -240,52 +239,92 @@ impl Store {
     }
 
     /// The newest ids that begin with `prefix`, each with the number of all.
-    fn ids_from(&self, prefix: &str) -> rusqlite::Result<Vec<(String, u64)>> {
+    fn ids_from(&self, prefix: &str) -> Result<Vec<(String, u64)>, StoreError> {
         // Every id that begins with the prefix lies between it and it with a 'g', the letter after
         // the last hexadecimal digit.
-        let mut statement = self.connection.prepare(sql::FIND)?;
-        let rows = statement.query_map([prefix, &format!("{prefix}g")], |row| {
-            Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs()))
-        })?;
-        rows.collect()
+        let values = [prefix.into(), format!("{prefix}g").into()];
+        self.select(sql::FIND, &values, |row| Ok((row.text()?, row.int()?.unsigned_abs())))
     }
 
     fn no_such_run(&self, name: &str) -> StoreError {
-        let (path, words) = (self.path.display(), &self.words);
+        let (shown, words) = (self.location.shown(), self.words());
         let message =
-            format!("no run id starts with '{name}' in {path}; drivescope runs{words} lists them");
+            format!("no run id starts with '{name}' in {shown}; drivescope runs{words} lists them");
         StoreError::new(StoreFault::NoRun, message)
     }
 
-    fn fail(&self, error: &rusqlite::Error) -> StoreError {
-        StoreError::from_sqlite(error, &self.path, self.patience)
+    pub(crate) fn select<T>(
+        &self,
+        sql: &str,
+        values: &[SqlValue],
+        of_row: impl Fn(&mut SqlRow) -> Result<T, WrongType>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut rows = self.tables.read(sql, values)?;
+        let read = rows.iter_mut().map(of_row).collect::<Result<_, _>>();
+        read.map_err(|wrong| self.tables.damaged(&wrong.reason()))
+    }
+
+    pub(crate) fn write(
+        &mut self,
+        mut work: impl FnMut(&mut dyn Statements) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        self.check_exists()?;
+        self.tables.write(&mut work)
     }
 }
 
-fn differs(run: &Run, path: &Path) -> StoreError {
+fn add_within(
+    statements: &mut dyn Statements,
+    runs: &[Run],
+    shown: &str,
+) -> Result<Vec<Added>, StoreError> {
+    // In one order everywhere, so that two writers never wait for each other.
+    let mut ids: Vec<&str> = runs.iter().map(|run| run.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.into_iter().try_for_each(|id| statements.lock_run(id))?;
+    let mut added = Vec::new();
+    for run in runs {
+        document::check(run)?;
+        let known = statements.rows(sql::GET_DOCUMENT, &[(&run.id).into()])?.pop();
+        let known = known.map(|mut row| row.text().map(|text| document::from_stored(&text)));
+        let added_as = match known {
+            None => Added::New,
+            Some(Ok(Ok(known))) if known == *run => Added::Known,
+            Some(Ok(Ok(known))) if completes(run, &known) => Added::Completed,
+            // One that this program cannot read is another one, too.
+            Some(_) => return Err(differs(run, shown)),
+        };
+        if added_as != Added::Known {
+            put(statements, run, document::started_unix_us(run)?)?;
+        }
+        added.push(added_as);
+    }
+    Ok(added)
+}
+
+fn differs(run: &Run, shown: &str) -> StoreError {
     let message = format!(
-        "run {} is already in {}, with different contents; import it into another store with --store FILE",
-        run.id,
-        path.display()
+        "run {} is already in {shown}, with different contents; import it into another store with --store FILE",
+        run.id
     );
     StoreError::new(StoreFault::Differs, message)
 }
 
 /// Absolute paths, since SQLite gives names such as `:memory:` a meaning of their own, and errors should show the whole
 /// path.
-fn absolute(location: &StoreLocation) -> Result<PathBuf, StoreError> {
-    let path = location.path();
+fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     std::path::absolute(path).map_err(|error| StoreError::from_io(&error, path))
 }
 
-/// Takes the write lock at once, with the wait for it: a transaction that reads first and writes later is refused
-/// without a wait.
-fn write_transaction(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
-    connection.transaction_with_behavior(TransactionBehavior::Immediate)
-}
-
-fn document_of(connection: &Connection, id: &str) -> rusqlite::Result<Option<String>> {
-    connection.query_row(sql::GET_DOCUMENT, [id], |row| row.get(0)).optional()
+fn absolute_location(location: &StoreLocation) -> Result<StoreLocation, StoreError> {
+    let mut location = location.clone();
+    match &mut location.place {
+        StorePlace::File(path) => *path = absolute(path)?,
+        #[cfg(feature = "postgres")]
+        StorePlace::Server(_) => {}
+    }
+    Ok(location)
 }
 
 /// Whether `whole` continues `part`: the same call on the same target, with the same finished tests.
@@ -302,49 +341,55 @@ fn completes(whole: &Run, part: &Run) -> bool {
 /// The order of runs: their start. A run whose machine did not know the time comes after all that were saved before it,
 /// and keeps its place when more of it is saved.
 fn place_of(
-    transaction: &Transaction<'_>,
+    statements: &mut dyn Statements,
     run: &Run,
     started_unix_us: i64,
-) -> rusqlite::Result<i64> {
+) -> Result<i64, StoreError> {
     if run.is_clock_set() {
         return Ok(started_unix_us);
     }
-    let own = transaction.query_row(sql::GET_PLACE, [&run.id], |row| row.get(0)).optional()?;
-    let newest: Option<i64> = transaction.query_row(sql::NEWEST_PLACE, [], |row| row.get(0))?;
-    let after = newest.map_or(started_unix_us, |newest| started_unix_us.max(newest + 1));
-    Ok(own.unwrap_or(after))
+    let mut number = |sql: &str, values: &[SqlValue]| -> Result<Option<i64>, StoreError> {
+        let row = statements.rows(sql, values)?.pop();
+        Ok(row.and_then(|mut row| row.optional_int().ok()).flatten())
+    };
+    if let Some(own) = number(sql::GET_PLACE, &[(&run.id).into()])? {
+        return Ok(own);
+    }
+    let newest = number(sql::NEWEST_PLACE, &[])?;
+    Ok(newest.map_or(started_unix_us, |newest| started_unix_us.max(newest + 1)))
 }
 
-fn put(transaction: &Transaction<'_>, run: &Run, started_unix_us: i64) -> rusqlite::Result<()> {
+fn put(statements: &mut dyn Statements, run: &Run, started_unix_us: i64) -> Result<(), StoreError> {
     let drive = run.drive.as_ref();
-    let place = place_of(transaction, run, started_unix_us)?;
-    transaction.execute(
-        sql::PUT_RUN,
-        params![
-            run.id,
-            run.started_at,
-            place,
-            run.elapsed_s,
-            run.label,
-            run.plan.suite.name,
-            run.target.path,
-            drive.map(|d| &d.name),
-            drive.and_then(|d| d.model.as_ref()),
-            drive.and_then(|d| d.serial.as_ref()),
-            status_name(run.status),
-            i64::from(run.simulated),
-            run.format,
-            document::to_compact_json(run),
-        ],
-    )?;
-    transaction.execute(sql::REMOVE_METRICS, [&run.id])?;
-    let mut statement = transaction.prepare(sql::PUT_METRIC)?;
-    for (ordinal, m) in (0_i64..).zip(run.tests.iter().flat_map(|test| &test.metrics)) {
-        let valid = i64::from(m.valid);
-        statement
-            .execute(params![run.id, ordinal, m.key, m.value, m.unit, m.low, m.high, valid])?;
-    }
-    Ok(())
+    let place = place_of(statements, run, started_unix_us)?;
+    let common = vec![
+        (&run.id).into(),
+        (&run.started_at).into(),
+        place.into(),
+        run.elapsed_s.into(),
+        run.label.as_ref().into(),
+        (&run.plan.suite.name).into(),
+        (&run.target.path).into(),
+        drive.map(|d| &d.name).into(),
+        drive.and_then(|d| d.model.as_ref()).into(),
+        drive.and_then(|d| d.serial.as_ref()).into(),
+        status_name(run.status).into(),
+        run.simulated.into(),
+        run.format.into(),
+        document::to_compact_json(run).into(),
+    ];
+    let firmware = drive.and_then(|d| d.firmware.as_ref());
+    let of_server = [(&run.host.name).into(), firmware.into()];
+    statements.put_run(RunColumns { common, of_server })?;
+    statements.execute(sql::REMOVE_METRICS, &[(&run.id).into()])?;
+    let metrics: Vec<_> = run.tests.iter().flat_map(|test| &test.metrics).collect();
+    statements.put_metrics(&run.id, &metrics)
+}
+
+/// Notes that a run waits for the server that is shown so.
+fn set_waiting(statements: &mut dyn Statements, id: &str, server: &str) -> Result<(), StoreError> {
+    statements.execute(sql::CREATE_WAITING, &[])?;
+    statements.execute(sql::SET_WAITING, &[id.into(), server.into()])
 }
 
 const fn status_name(status: TestStatus) -> &'static str {
@@ -356,27 +401,38 @@ const fn status_name(status: TestStatus) -> &'static str {
     }
 }
 
-fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
+/// The values of [`sql::COUNT`], and the first ones of [`sql::LIST`].
+fn chosen(filter: &Filter) -> Vec<SqlValue> {
+    vec![
+        filter.drive_pattern().into(),
+        filter.label_lower().into(),
+        filter.text_pattern().into(),
+        filter.status.as_ref().into(),
+        filter.simulated.into(),
+    ]
+}
+
+fn summary(row: &mut SqlRow) -> Result<RunSummary, WrongType> {
     Ok(RunSummary {
-        id: row.get(0)?,
-        started_at: row.get(1)?,
-        elapsed_s: row.get(2)?,
-        label: row.get(3)?,
-        suite: row.get(4)?,
-        target: row.get(5)?,
-        drive_name: row.get(6)?,
-        drive_model: row.get(7)?,
-        drive_serial: row.get(8)?,
-        status: row.get(9)?,
-        simulated: row.get::<_, i64>(10)? != 0,
-        format: row.get(11)?,
-        seq_read_mb_s: row.get(12)?,
-        seq_write_mb_s: row.get(13)?,
-        rnd4k_q1t1_read_iops: row.get(14)?,
-        invalid_metrics: row.get::<_, i64>(15)?.unsigned_abs(),
-        headline_key: row.get(16)?,
-        headline_value: row.get(17)?,
-        headline_unit: row.get(18)?,
+        id: row.text()?,
+        started_at: row.text()?,
+        elapsed_s: row.float()?,
+        label: row.optional_text()?,
+        suite: row.text()?,
+        target: row.text()?,
+        drive_name: row.optional_text()?,
+        drive_model: row.optional_text()?,
+        drive_serial: row.optional_text()?,
+        status: row.text()?,
+        simulated: row.int()? != 0,
+        format: u32::try_from(row.int()?).unwrap_or(u32::MAX),
+        seq_read_mb_s: row.optional_float()?,
+        seq_write_mb_s: row.optional_float()?,
+        rnd4k_q1t1_read_iops: row.optional_float()?,
+        invalid_metrics: row.int()?.unsigned_abs(),
+        headline_key: row.optional_text()?,
+        headline_value: row.optional_float()?,
+        headline_unit: row.optional_text()?,
     })
 }
 

@@ -1,9 +1,45 @@
-//! Runs for tests.
+//! Runs and servers for tests.
 
+#[cfg(feature = "postgres")]
+#[path = "../../../tests/support/postgres_server.rs"]
+mod postgres_server;
+#[path = "../../../tests/support/skip.rs"]
+#[cfg_attr(
+    not(feature = "postgres"),
+    expect(dead_code, reason = "other test programs use more of it")
+)]
+pub(crate) mod skip;
+
+#[cfg(feature = "postgres")]
+pub(crate) use postgres_server::{OWNER, PostgresServer};
+
+#[cfg(feature = "postgres")]
+use crate::{StoreLocation, init};
 use drivescope_model::document::{FORMAT, Metric, Run, TestStatus};
 use drivescope_model::findings::{Finding, FindingId};
 use drivescope_model::schema::run_schema;
 use serde_json::{Value, json};
+
+#[cfg(feature = "postgres")]
+impl PostgresServer {
+    /// Makes the tables in a new database.
+    pub fn new_store(&self) -> StoreLocation {
+        let location = self.location_of(OWNER, &self.new_database());
+        assert_eq!(init(&location).unwrap().lacks, [""; 0]);
+        location
+    }
+
+    pub fn location_of(&self, user: &str, database: &str) -> StoreLocation {
+        StoreLocation::parse(Some(&self.address(user, database))).unwrap()
+    }
+}
+
+/// Makes an empty file.
+#[cfg(feature = "postgres")]
+#[expect(clippy::disallowed_methods, reason = "a file in a folder of the test")]
+pub(crate) fn touch(path: &std::path::Path) {
+    std::fs::write(path, "").unwrap();
+}
 
 /// Every field is filled: no absent option, no empty list.
 pub(crate) fn rich_run(id: &str) -> Run {

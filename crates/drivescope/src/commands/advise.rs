@@ -19,7 +19,7 @@ use drivescope_report::{
     DataLayout, DriveFigures, MachineChange, Need, answer, clean, machine_changes,
     partition_script, place, text,
 };
-use drivescope_store::{Store, store_words};
+use drivescope_store::Store;
 use serde::Serialize;
 use std::path::Path;
 
@@ -164,7 +164,7 @@ fn measured(
     };
     let (run, kept) = measurer.measure_shown(planned, None, &mut opened, |_| |_| {})?;
     if kept == SaveOutcome::Stored {
-        output::show(&text::saved(&run.id, &store_words(store), output::style()));
+        output::show(&text::saved(&run.id, opened.words(), output::style()));
     }
     if signals.was_signalled() {
         Err(Failure { message: INTERRUPTED.to_string(), code: Code::Interrupted })

@@ -47,7 +47,7 @@ fn remove(names: &[String], is_sure: bool, store_name: Option<&str>) -> Result<C
         if !std::io::stdin().is_terminal() {
             return Err(Failure::usage(format!("--yes removes {listed} without asking")));
         }
-        output::ask(&format!("remove {listed} from {}? [y/N]", store.path().display()));
+        output::ask(&format!("remove {listed} from {}? [y/N]", store.location().shown()));
         let mut answer = String::new();
         let _ = std::io::stdin().read_line(&mut answer);
         if !matches!(answer.trim(), "y" | "Y" | "yes") {

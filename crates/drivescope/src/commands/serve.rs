@@ -32,7 +32,7 @@ pub fn serve(arguments: &ServeArguments, signals: &RunSignals) -> Result<Code, F
     let address = address(bound, machine.as_deref(), token.as_ref());
     let names = [names_of(machine), arguments.allow_host.clone()].concat();
     let guard = Guard::new(bound, &names, token);
-    let shown = store.path().display().to_string();
+    let shown = store.shown();
     let site = Arc::new(Site::new(store.clone(), Box::new(LocalWorkbench::new(store)), guard));
     signals.begin("");
     output::print_line(&address);
@@ -49,10 +49,12 @@ pub fn serve(arguments: &ServeArguments, signals: &RunSignals) -> Result<Code, F
     Ok(if was_running { Code::Interrupted } else { Code::Ok })
 }
 
-/// Checks that the store works, or does not exist yet. A locked store may be free later.
+/// Checks that the store works, or does not exist yet. A locked store may be free later, and a server be back.
 fn check(store: &StoreLocation) -> Result<(), Failure> {
     match Store::open_existing(store) {
-        Err(error) if error.fault != StoreFault::Locked => Err(error.into()),
+        Err(error) if !matches!(error.fault, StoreFault::Locked | StoreFault::Unreachable) => {
+            Err(error.into())
+        }
         _ => Ok(()),
     }
 }

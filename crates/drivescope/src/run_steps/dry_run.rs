@@ -6,6 +6,7 @@ use super::claim::own_places;
 use super::write_permission::WritePermission;
 use crate::exit::{Code, Failure};
 use crate::output;
+use crate::store_access::own_file;
 use drivescope_drive::Target;
 use drivescope_drive::gate::{self, Confirmation, Examination, GateRequest, OwnPaths};
 use drivescope_machine::Roots;
@@ -24,7 +25,7 @@ pub fn dry_run(
     permission: Option<&WritePermission>,
 ) -> Result<Code, Failure> {
     let store = StoreLocation::parse(store).ok();
-    let own = own_places(store.map(|location| location.path().to_path_buf()));
+    let own = own_places(store.and_then(|location| own_file(&location)));
     let opinion = |run: &PlannedRun| opinion(&run.target, permission, &own);
     let opinions: Vec<Option<GateRecord>> = runs.iter().map(opinion).collect();
     if as_json {

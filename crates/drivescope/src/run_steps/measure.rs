@@ -313,7 +313,7 @@ pub(super) fn measure_one(
     // What was measured stands; that it is not kept, or that something stays behind, does not go by.
     let mut outcome = match kept {
         SaveOutcome::NotStored(code) => code,
-        SaveOutcome::Stored | SaveOutcome::NotRequested => Code::Ok,
+        SaveOutcome::Stored | SaveOutcome::Waiting | SaveOutcome::NotRequested => Code::Ok,
     };
     outcome = outcome.max(code_of(&run, failure));
     if let Err(error) = closed {

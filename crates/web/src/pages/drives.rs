@@ -59,7 +59,7 @@ fn first_steps(store: &Store) -> Markup {
                 a href="/measure" { "Measure a drive" } " from here, or on the command line: "
                 code { "drivescope run ." (store.words()) } "."
             }
-            p.small { "The store is " (store.path().display()) "." }
+            p.small { "The store is " (store.location().shown()) "." }
         }
     }
 }

@@ -56,6 +56,7 @@ impl From<StoreError> for PageError {
         let (status, title) = match error.fault {
             StoreFault::NoRun => (StatusCode::NOT_FOUND, "No such run"),
             StoreFault::Locked => (StatusCode::SERVICE_UNAVAILABLE, "The store is in use"),
+            StoreFault::Unreachable => (StatusCode::SERVICE_UNAVAILABLE, "The store is away"),
             StoreFault::Document => (StatusCode::UNPROCESSABLE_ENTITY, "A run that cannot be read"),
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "The store cannot be used"),
         };

@@ -4,12 +4,13 @@ use crate::live_run::LiveRun;
 use crate::run_progress::RunProgress;
 use crate::run_steps::{Measurer, PlannedRun, SaveOutcome, leftovers};
 use crate::signals::RunSignals;
+use crate::store_access::open_for_run;
 use drivescope_drive::Target;
 use drivescope_model::cell::Cell;
 use drivescope_model::event::Event;
 use drivescope_model::{Plan, Run, TestStatus};
 use drivescope_report::{answer, clean};
-use drivescope_store::{Store, StoreLocation};
+use drivescope_store::StoreLocation;
 use drivescope_web::{BoardProgress, PreparedRun, RateCurve, RunBoard, RunEnd};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -117,7 +118,7 @@ impl PlannedBrowserRun {
             let message = clean(&why).into_owned();
             RunEnd { stored: None, is_whole: false, message }
         };
-        let mut store = match Store::open(&self.store) {
+        let mut store = match open_for_run(&self.store) {
             Ok(store) => store,
             Err(error) => return not_begun(format!("Not measured: {error}")),
         };

@@ -12,9 +12,10 @@ use drivescope_model::units::Bytes;
 use drivescope_model::{TestKind, TestStatus};
 
 type PartResult = (PartOutcome, String);
+type Look = fn(&Run) -> PartResult;
 
 pub(super) fn parts(run: &Run) -> Vec<CheckedPart> {
-    let all: [(&str, fn(&Run) -> PartResult); 7] = [
+    let all: [(&str, Look); 7] = [
         ("health", health),
         ("self-test", self_test),
         ("identity", identity),
@@ -23,7 +24,7 @@ pub(super) fn parts(run: &Run) -> Vec<CheckedPart> {
         ("flushes", flushes),
         ("temperature", temperature),
     ];
-    let part = |(part, look): (&str, fn(&Run) -> PartResult)| {
+    let part = |(part, look): (&str, Look)| {
         let (outcome, result) = look(run);
         CheckedPart { part: part.to_string(), outcome, result }
     };

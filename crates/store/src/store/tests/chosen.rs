@@ -1,7 +1,7 @@
 //! Runs that a page shows: searched, filtered, a page at a time, by drive.
 
+use super::contract::Fresh;
 use super::ids;
-use crate::StoreLocation;
 use crate::drive_runs::FoundDrive;
 use crate::store::Store;
 use crate::summary::Filter;
@@ -10,9 +10,8 @@ use drivescope_model::document::{Run, TestStatus};
 use drivescope_model::drive::Drive;
 
 /// Two real drives, the first with an earlier failed run, and a simulated one.
-fn three() -> (tempfile::TempDir, Store) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&StoreLocation::of_file(folder.path().join("runs.db"))).unwrap();
+fn three(fresh: Fresh<'_>) -> Store {
+    let mut store = Store::open(&fresh()).unwrap();
     let mut runs: Vec<Run> = ["aaaaaaaaaaa1", "bbbbbbbbbbb2", "ccccccccccc3"].map(rich_run).into();
     for (day, run) in runs.iter_mut().enumerate() {
         run.started_at = format!("2026-01-0{}T12:00:00Z", day + 1);
@@ -25,12 +24,11 @@ fn three() -> (tempfile::TempDir, Store) {
     (drive.model, drive.serial) = (Some("ST1000".into()), Some("Z9".into()));
     runs[2].plan.suite.name = "quick".into();
     store.add_all(&runs).unwrap();
-    (folder, store)
+    store
 }
 
-#[test]
-fn search_covers_all_shown_fields() {
-    let (_folder, store) = three();
+pub fn search_covers_all_shown_fields(fresh: Fresh<'_>) {
+    let store = three(fresh);
     for (text, found) in [
         ("wd20", &["bbbbbbbbbbb2", "aaaaaaaaaaa1"][..]),
         ("Z9", &["ccccccccccc3"]),
@@ -46,9 +44,8 @@ fn search_covers_all_shown_fields() {
     }
 }
 
-#[test]
-fn filters_narrow_and_pages_follow_one_another() {
-    let (_folder, store) = three();
+pub fn filters_narrow_and_pages_follow_one_another(fresh: Fresh<'_>) {
+    let store = three(fresh);
     let failed = Filter { status: Some("failed".into()), ..Filter::default() };
     assert_eq!(ids(&store, &failed), ["aaaaaaaaaaa1"]);
     let simulated = Filter { simulated: Some(true), ..Filter::default() };
@@ -61,9 +58,8 @@ fn filters_narrow_and_pages_follow_one_another() {
     assert_eq!(store.count(&page(2)).unwrap(), 3);
 }
 
-#[test]
-fn drive_has_newest_run_and_all_runs() {
-    let (_folder, store) = three();
+pub fn drive_has_newest_run_and_all_runs(fresh: Fresh<'_>) {
+    let store = three(fresh);
     let mut newest: Vec<String> =
         store.newest_of_drives().unwrap().into_iter().map(|run| run.id).collect();
     newest.sort();
@@ -78,9 +74,8 @@ fn drive_has_newest_run_and_all_runs() {
 }
 
 /// Runs of two drives in one dock; `change` makes the second drive.
-fn docked(change: impl Fn(&mut Drive)) -> (tempfile::TempDir, Store) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open(&StoreLocation::of_file(folder.path().join("runs.db"))).unwrap();
+fn docked(fresh: Fresh<'_>, change: impl Fn(&mut Drive)) -> Store {
+    let mut store = Store::open(&fresh()).unwrap();
     for day in 1..=4_u32 {
         let mut run = rich_run(&format!("{day}00000000000"));
         run.started_at = format!("2026-01-0{day}T12:00:00Z");
@@ -92,7 +87,7 @@ fn docked(change: impl Fn(&mut Drive)) -> (tempfile::TempDir, Store) {
         }
         store.save(&run).unwrap();
     }
-    (folder, store)
+    store
 }
 
 fn ids_of(found: FoundDrive) -> Vec<String> {
@@ -100,15 +95,14 @@ fn ids_of(found: FoundDrive) -> Vec<String> {
     found.runs.into_iter().map(|run| run.id).collect()
 }
 
-#[test]
-fn drives_in_one_dock_are_kept_apart() {
+pub fn drives_in_one_dock_are_kept_apart(fresh: Fresh<'_>) {
     let changes: [fn(&mut Drive); 3] = [
         |drive| drive.capacity_bytes = 4_000_787_030_016,
         |drive| drive.wwn = Some("naa.5000c500a1b2c3d4".into()),
         |drive| (drive.wwn, drive.firmware) = (None, Some("82.00A82".into())),
     ];
     for change in changes {
-        let (_folder, store) = docked(change);
+        let store = docked(fresh, change);
         let FoundDrive::Several { listed, run } = store.runs_of_drive("dock", None, 9).unwrap()
         else {
             panic!("they are two");
@@ -126,16 +120,13 @@ fn drives_in_one_dock_are_kept_apart() {
         let attached = store.runs_of_attached(first.drive.as_ref(), "/dev/sdq", 1).unwrap();
         assert_eq!(attached.runs[0].id, "300000000000");
     }
-    let (_folder, store) = docked(|drive| drive.name = "sdz".into());
+    let store = docked(fresh, |drive| drive.name = "sdz".into());
     assert_eq!(ids_of(store.runs_of_drive("dock", None, 9).unwrap()).len(), 4);
 }
 
 /// A clock without battery begins in 1970 at each boot: the run saved last is still the newest.
-#[test]
-fn runs_without_clock_are_ordered_by_saving() {
-    let folder = tempfile::tempdir().unwrap();
-    let location = StoreLocation::of_file(folder.path().join("runs.db"));
-    let mut store = Store::open(&location).unwrap();
+pub fn runs_without_clock_are_ordered_by_saving(fresh: Fresh<'_>) {
+    let mut store = Store::open(&fresh()).unwrap();
     let mut run = |id: char, started_at: &str| {
         let mut run = rich_run(&id.to_string().repeat(12));
         (run.started_at, run.tool.name) = (started_at.into(), "drivescope".into());

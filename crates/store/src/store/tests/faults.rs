@@ -1,11 +1,8 @@
 //! A file that is held, damaged, foreign or out of reach.
 #![expect(clippy::disallowed_methods, reason = "tests damage files of their own")]
 
-#[path = "../../../../../tests/support/skip.rs"]
-#[expect(dead_code, reason = "other test programs use more of it")]
-mod skip;
-
 use super::*;
+use crate::testing::skip;
 use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 
@@ -121,7 +118,7 @@ fn garbage_is_reported_and_left_as_it_is() {
         file.write_all(garbage).unwrap();
         let location = StoreLocation::of_file(file.path());
         for message in refused(&location, StoreFault::Corrupt) {
-            assert!(message.contains(&location.path().display().to_string()), "{message}");
+            assert!(message.contains(&path_of(&location).display().to_string()), "{message}");
             assert!(message.contains("move it away"), "{message}");
         }
         assert_eq!(std::fs::read(file.path()).unwrap(), garbage);
@@ -134,7 +131,7 @@ fn copy_of_a_full_store() -> NamedTempFile {
     store.add_all(&runs).unwrap();
     drop(store);
     let mut copy = NamedTempFile::new().unwrap();
-    copy.write_all(&std::fs::read(location.path()).unwrap()).unwrap();
+    copy.write_all(&std::fs::read(path_of(&location)).unwrap()).unwrap();
     copy
 }
 
@@ -175,11 +172,11 @@ fn newer_store_is_refused_and_unchanged() {
     let (_folder, location) = place();
     drop(Store::open(&location).unwrap());
     raw(&location).execute("UPDATE meta SET value = '9' WHERE key = 'schema'", []).unwrap();
-    let before = std::fs::read(location.path()).unwrap();
+    let before = std::fs::read(path_of(&location)).unwrap();
     for message in refused(&location, StoreFault::NewerSchema) {
         assert!(message.contains("(schema 9, this one reads up to 1); update"), "{message}");
     }
-    assert_eq!(std::fs::read(location.path()).unwrap(), before);
+    assert_eq!(std::fs::read(path_of(&location)).unwrap(), before);
 }
 
 #[test]
@@ -275,7 +272,7 @@ fn modes_bind(folder: &Path) -> bool {
 fn folder_without_write_permission_is_read_only() {
     let (_folder, location) = place();
     Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
-    let folder = location.path().parent().unwrap();
+    let folder = path_of(&location).parent().unwrap();
     let _mode = Mode::of(folder, 0o500);
     if !modes_bind(folder) {
         return;
@@ -283,7 +280,7 @@ fn folder_without_write_permission_is_read_only() {
     let mut store = Store::open_existing(&location).unwrap();
     assert_eq!(store.get(ID).unwrap(), rich_run(ID));
     assert_eq!(store.save(&rich_run(ID)).unwrap_err().fault, StoreFault::Denied);
-    for path in [location.path(), &folder.join("other/runs.db"), &folder.join("other.db")] {
+    for path in [path_of(&location), &folder.join("other/runs.db"), &folder.join("other.db")] {
         let error = Store::open(&StoreLocation::of_file(path)).unwrap_err();
         assert_eq!(error.fault, StoreFault::Denied, "{error}");
     }
@@ -293,20 +290,20 @@ fn folder_without_write_permission_is_read_only() {
 fn a_file_without_permission_is_reported() {
     let (_folder, location) = place();
     Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
-    let folder = location.path().parent().unwrap();
+    let folder = path_of(&location).parent().unwrap();
     {
         let _mode = Mode::of(folder, 0o500);
         if !modes_bind(folder) {
             return;
         }
     }
-    let _mode = Mode::of(location.path(), 0o400);
+    let _mode = Mode::of(path_of(&location), 0o400);
     let mut store = Store::open_existing(&location).unwrap();
     assert_eq!(store.get(ID).unwrap().id, ID);
     assert_eq!(store.save(&rich_run(ID)).unwrap_err().fault, StoreFault::Denied);
     drop(store);
     let error = Store::open(&location).unwrap_err();
     assert_eq!(error.fault, StoreFault::Denied, "before a run, not after it");
-    let _mode = Mode::of(location.path(), 0o000);
+    let _mode = Mode::of(path_of(&location), 0o000);
     refused(&location, StoreFault::Denied);
 }

@@ -28,20 +28,15 @@ fn empty_file_reads_empty_and_becomes_a_store() {
 fn folder_is_private_and_log_is_used() {
     use std::os::unix::fs::PermissionsExt;
     let (_folder, location, store) = opened();
-    let folder = location.path().parent().unwrap();
+    let folder = path_of(&location).parent().unwrap();
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-    let pragma = |name: &str| -> String {
-        store
-            .connection
-            .pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0))
-            .map(|value| format!("{value:?}"))
-            .unwrap()
-    };
-    assert_eq!(pragma("journal_mode"), "Text(\"wal\")");
-    assert_eq!(pragma("synchronous"), "Integer(2)", "FULL");
-    assert_eq!(pragma("foreign_keys"), "Integer(1)");
-    assert_eq!(pragma("busy_timeout"), "Integer(5000)");
-    assert_eq!(pragma("user_version"), "Integer(0)");
+    let text = |name: &str| store.select(name, &[], SqlRow::text).unwrap().remove(0);
+    let number = |name: &str| store.select(name, &[], SqlRow::int).unwrap().remove(0);
+    assert_eq!(text("PRAGMA journal_mode"), "wal");
+    assert_eq!(number("PRAGMA synchronous"), 2, "FULL");
+    assert_eq!(number("PRAGMA foreign_keys"), 1);
+    assert_eq!(number("PRAGMA busy_timeout"), 5000);
+    assert_eq!(number("PRAGMA user_version"), 0);
 }
 
 #[test]
@@ -50,9 +45,9 @@ fn names_that_sqlite_treats_specially_are_files() {
     for name in [":memory:", "file:x?mode=memory", "50% größer #1.db", "-x", "a'b\"c.db"] {
         let location = StoreLocation::of_file(folder.path().join(name));
         Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
-        assert!(location.path().is_file(), "{name}");
+        assert!(path_of(&location).is_file(), "{name}");
         assert_eq!(Store::open_existing(&location).unwrap().get(ID).unwrap().id, ID, "{name}");
     }
     let relative = Store::open_existing(&StoreLocation::of_file(":memory:")).unwrap();
-    assert!(relative.path().is_absolute() && !relative.exists);
+    assert!(path_of(relative.location()).is_absolute() && !relative.exists);
 }
