@@ -190,17 +190,19 @@ mod tests {
         shown: Cell<f64>,
     }
 
-    const DRIVE: Scripted = Scripted {
-        now_s: Cell::new(0.0),
-        began_s: Cell::new(None),
-        result: "Completed without error",
-        takes_s: 600.0,
-        refuses: None,
-        silent_s: f64::INFINITY,
-        stop_s: f64::INFINITY,
-        orders: RefCell::new(Vec::new()),
-        shown: Cell::new(0.0),
-    };
+    fn scripted() -> Scripted {
+        Scripted {
+            now_s: Cell::new(0.0),
+            began_s: Cell::new(None),
+            result: "Completed without error",
+            takes_s: 600.0,
+            refuses: None,
+            silent_s: f64::INFINITY,
+            stop_s: f64::INFINITY,
+            orders: RefCell::new(Vec::new()),
+            shown: Cell::new(0.0),
+        }
+    }
 
     fn entry(result: &str, hours: u64) -> SelfTest {
         let passed = match result {
@@ -278,7 +280,7 @@ mod tests {
             ("Aborted by host", None),
             ("Interrupted (host reset)", None),
         ] {
-            let drive = Scripted { result, ..DRIVE };
+            let drive = Scripted { result, ..scripted() };
             assert_eq!(run_on(&drive), Ok(entry(result, 7)), "{result}");
             assert_eq!(run_on(&drive).unwrap().passed, passed);
             assert!(drive.shown.get() > 0.8, "progress up to {}", drive.shown.get());
@@ -289,36 +291,36 @@ mod tests {
 
     #[test]
     fn running_test_is_waited_for_and_never_ended() {
-        let drive = Scripted { began_s: Cell::new(Some(-300.0)), ..DRIVE };
+        let drive = Scripted { began_s: Cell::new(Some(-300.0)), ..scripted() };
         let result = run_on(&drive).unwrap();
         assert_eq!(result.result, "Completed without error (the test was running already)");
-        let stopped = Scripted { began_s: Cell::new(Some(0.0)), stop_s: 30.0, ..DRIVE };
+        let stopped = Scripted { began_s: Cell::new(Some(0.0)), stop_s: 30.0, ..scripted() };
         assert_eq!(run_on(&stopped), Err("interrupted".to_string()));
         assert!(drive.orders.borrow().is_empty() && stopped.orders.borrow().is_empty());
     }
 
     #[test]
     fn interrupted_run_ends_the_test_it_started() {
-        let drive = Scripted { stop_s: 30.0, ..DRIVE };
+        let drive = Scripted { stop_s: 30.0, ..scripted() };
         assert_eq!(run_on(&drive), Err("interrupted".to_string()));
         assert_eq!(*drive.orders.borrow(), ["start", "abort"]);
     }
 
     #[test]
     fn endless_silent_and_unlogged_tests_have_no_result() {
-        let endless = Scripted { takes_s: 1e9, ..DRIVE };
+        let endless = Scripted { takes_s: 1e9, ..scripted() };
         let late = run_on(&endless).unwrap();
         assert!(
             late.passed.is_none() && late.result.starts_with("still running after 20"),
             "{late:?}"
         );
         assert_eq!(*endless.orders.borrow(), ["start", "abort"]);
-        let silent = run_on(&Scripted { silent_s: 60.0, ..DRIVE }).unwrap();
+        let silent = run_on(&Scripted { silent_s: 60.0, ..scripted() }).unwrap();
         assert_eq!(
             silent.result,
             "the drive fell silent: smartctl did not end within 20 s; see dmesg"
         );
-        let unlogged = run_on(&Scripted { result: "", ..DRIVE }).unwrap();
+        let unlogged = run_on(&Scripted { result: "", ..scripted() }).unwrap();
         assert_eq!(
             (unlogged.result.as_str(), unlogged.passed),
             ("the drive's log has no result", None)
@@ -327,9 +329,9 @@ mod tests {
 
     #[test]
     fn refusal_is_the_reason_of_a_skipped_test() {
-        let refused = Scripted { refuses: Some("smartctl: command not supported"), ..DRIVE };
+        let refused = Scripted { refuses: Some("smartctl: command not supported"), ..scripted() };
         assert_eq!(run_on(&refused), Err("smartctl: command not supported".to_string()));
-        let unknown = Scripted { silent_s: 0.0, ..DRIVE };
+        let unknown = Scripted { silent_s: 0.0, ..scripted() };
         assert!(run_on(&unknown).unwrap_err().contains("did not end"));
     }
 
