@@ -168,9 +168,10 @@ fn of_finding(rule: &FindingRule, run: &Run) -> Option<DecisionReason> {
     let because = format!("{} ({})", rule.because, finding.id);
     let seen = finding.evidence.clone();
     let is_doubted = finding.id == FindingId::SlowRegion && disturbed(run);
-    let (decides, settle) = match is_doubted {
-        true => (Advice::NotSure, ("let nothing else use machine and drive, then again:", AGAIN)),
-        false => (rule.decides, rule.settle),
+    let (decides, settle) = if is_doubted {
+        (Advice::NotSure, ("let nothing else use machine and drive, then again:", AGAIN))
+    } else {
+        (rule.decides, rule.settle)
     };
     let of_rule = reason(run, decides, because, settle);
     (!is_moot).then_some(DecisionReason { seen, ..of_rule })
