@@ -10,7 +10,7 @@ Examples:
   drivescope check sdb                read-only: health, self-test, all of it
   drivescope check sdb --quick        a sample of it, within 15 minutes
   drivescope check sdb --destroy SERIAL -o check.html
-                                      also write all of it, with a certificate
+                                      also write all of it; a certificate
   drivescope check sim:wd40efrx       a simulated drive, in virtual time";
 
 /// Arguments of `check`.
