@@ -120,7 +120,7 @@ fn absurd_values_are_refused_before_anything_happens() {
         (&["--write=destroy:S1"], &["--destroy SERIAL"]),
         (&["--write=restore", "--destroy=S1"], &["--destroy"]),
         (&["--destroy"], &["--destroy"]),
-        (&["--store=postgres://ann:secret@db/runs"], &["PostgreSQL"]),
+        (&["--store=postgres://ann:secret@db/runs"], &["~/.pgpass", "PGPASSWORD"]),
     ] {
         let message = refuse(&scratch, &[&["target"], options].concat(), 2, parts);
         assert!(!message.contains("secret"), "{message}");

@@ -398,7 +398,9 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 /// Commands that the help of `-h` leaves out, so that it fits on a screen.
-const RARE_COMMANDS: [&str; 10] = [
+const RARE_COMMANDS: [&str; 11] = [
+    // Named below every list of findings.
+    "explain",
     "restore",
     "rerun",
     "export",
