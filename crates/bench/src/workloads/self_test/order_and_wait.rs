@@ -281,8 +281,8 @@ mod tests {
             ("Interrupted (host reset)", None),
         ] {
             let drive = Scripted { result, ..scripted() };
-            assert_eq!(run_on(&drive), Ok(entry(result, 7)), "{result}");
-            assert_eq!(run_on(&drive).unwrap().passed, passed);
+            let ended = run_on(&drive).unwrap();
+            assert_eq!((&ended, ended.passed), (&entry(result, 7), passed), "{result}");
             assert!(drive.shown.get() > 0.8, "progress up to {}", drive.shown.get());
             assert_eq!(drive.orders.borrow()[0], "start");
             assert!(!drive.orders.borrow().contains(&"abort"));
