@@ -14,7 +14,7 @@ use drivescope_model::options::{SelfTestLength, Suite, TestKind};
 use drivescope_model::plan::{Cost, PlannedTest};
 use drivescope_model::target::TargetKind;
 use drivescope_model::units::Secs;
-use order_and_wait::Waiting;
+use order_and_wait::WaitingForTest;
 
 /// What most drives announce for their short test.
 const SHORT_S: f64 = 120.0;
@@ -98,7 +98,7 @@ impl Workload for SelfTestWorkload {
     }
 }
 
-impl Waiting for Session<'_> {
+impl WaitingForTest for Session<'_> {
     fn now_s(&self) -> f64 {
         self.now_ns() as f64 / 1e9
     }

@@ -29,8 +29,8 @@ pub struct CheckArguments {
     pub long: bool,
     /// Also write the drive with this serial number: its contents are lost.
     ///
-    /// All of it is written and read back, which finds missing capacity, and flushes that are confirmed too early. MODEL:BYTES if it has no serial number; of
-    /// a simulated drive anything.
+    /// All of it is written and read back, which finds missing capacity, and flushes that are confirmed too early.
+    /// MODEL:BYTES if it has no serial number; of a simulated drive anything.
     #[arg(long, value_name = "SERIAL", value_parser = NonEmptyStringValueParser::new())]
     pub destroy: Vec<String>,
     /// Resume the last interrupted check of this drive.

@@ -45,7 +45,7 @@ impl TestedDrive for Target {
 }
 
 /// What passes between two looks at the drive.
-pub(super) trait Waiting {
+pub(super) trait WaitingForTest {
     fn now_s(&self) -> f64;
     /// Errors: the run is to end.
     fn pause_s(&self, seconds: f64) -> Result<(), BenchError>;
@@ -57,7 +57,7 @@ pub(super) trait Waiting {
 /// Errors: interrupted, or the drive refuses. A test that was started here is ended with the run.
 pub(super) fn run(
     drive: &dyn TestedDrive,
-    waiting: &dyn Waiting,
+    waiting: &dyn WaitingForTest,
     options: &SelfTestOptions,
     planned_s: f64,
 ) -> Result<SelfTest, BenchError> {
@@ -111,7 +111,7 @@ enum Ended {
 /// Asks the drive until its test has ended.
 fn wait(
     drive: &dyn TestedDrive,
-    waiting: &dyn Waiting,
+    waiting: &dyn WaitingForTest,
     before: &SelfTestStatus,
     (expected_s, wait_s): (f64, f64),
 ) -> Result<Ended, BenchError> {
@@ -251,7 +251,7 @@ mod tests {
         }
     }
 
-    impl Waiting for Scripted {
+    impl WaitingForTest for Scripted {
         fn now_s(&self) -> f64 {
             self.now_s.get()
         }

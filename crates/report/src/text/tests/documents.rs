@@ -311,8 +311,7 @@ fn a_run_of_a_hard_disk() {
                              1,000)
       database          ○○○  149 random reads/s at depth 1; a database wants 5,000
                              or more (●○○: 300)
-      capacity not tested: drivescope run /dev/sda --test verify --destroy
-      WD-WCC7K0XXXXXX (erases the drive)
+      capacity not tested: drivescope run /mnt/data --test verify
 
     transfer                   read         write
     seq1m_q8t1   MB/s   178.2 ± 1.1   171.9 ± 1.0

@@ -12,10 +12,10 @@ use drivescope_model::units::Bytes;
 use drivescope_model::{TestKind, TestStatus};
 
 type PartResult = (PartOutcome, String);
-type Look = fn(&Run) -> PartResult;
+type LookAtPart = fn(&Run) -> PartResult;
 
 pub(super) fn parts(run: &Run) -> Vec<CheckedPart> {
-    let all: [(&str, Look); 7] = [
+    let all: [(&str, LookAtPart); 7] = [
         ("health", health),
         ("self-test", self_test),
         ("identity", identity),
@@ -24,7 +24,7 @@ pub(super) fn parts(run: &Run) -> Vec<CheckedPart> {
         ("flushes", flushes),
         ("temperature", temperature),
     ];
-    let part = |(part, look): (&str, Look)| {
+    let part = |(part, look): (&str, LookAtPart)| {
         let (outcome, result) = look(run);
         CheckedPart { part: part.to_string(), outcome, result }
     };
