@@ -32,10 +32,10 @@ fn help_names_every_command_and_the_exit_codes() {
 #[test]
 fn short_help_of_every_command_fits_a_screen() {
     let scratch = Scratch::new();
-    let commands = ",run,check,watch,restore,list,runs,runs rm,runs note,show,explain,rerun,compare,history,advise,\
-                    report,serve,export,import,store,store init,store upgrade,store sync,store copy,sim,sim list,\
-                    sim show,sim run,sim mount,sim reproduce,trace,trace record,trace replay,trace convert,trace info,tests,\
-                    suites,suites show,schema,completions,man";
+    let commands = ",run,check,watch,restore,list,runs,runs rm,runs note,show,explain,rerun,compare,history\
+                    ,advise,report,serve,export,import,store,store init,store upgrade,store sync,store copy,sim\
+                    ,sim list,sim show,sim run,sim mount,sim reproduce,trace,trace record,trace replay\
+                    ,trace convert,trace info,tests,suites,suites show,schema,completions,man";
     for command in commands.split(',') {
         let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
         let help = scratch.drivescope(&[&words[..], &["-h"]].concat()).code(0).stdout;
