@@ -18,13 +18,13 @@ pub(super) fn facts(result: &TestResult) -> Vec<FoundFact> {
 pub(super) fn lines(result: &TestResult, style: Style) -> String {
     let line = |fact: FoundFact| {
         let paragraph = Paragraph::new().lead(Role::Dim, "  ");
-        let words = format!("{} {}", fact.name, fact.words());
+        let words = format!("{}: {}", fact.name, fact.words());
         paragraph.item(Role::Plain, words.trim()).lines(2, style)
     };
     facts(result).into_iter().map(line).collect()
 }
 
-/// `read 0.8 % of the drive at 4,000 places`.
+/// `read: 0.8 % of the drive at 4,000 places`.
 fn read(result: &TestResult) -> Option<FoundFact> {
     let share = value(result, "read", "share_pct")?;
     let of_drive = match share {
@@ -56,7 +56,7 @@ fn unreadable(result: &TestResult) -> Option<FoundFact> {
     let stretches = value(result, "unreadable", "stretches")?;
     let fact = FoundFact::new("unreadable");
     if stretches == 0.0 {
-        return Some(fact.item(Role::Plain, "nothing of that"));
+        return Some(fact.item(Role::Plain, "none"));
     }
     let end = value(result, "unreadable", "silent_bytes").map(|first| Bytes(first as u64));
     let end = end.map(|first| format!("nothing can be read after {first}"));
@@ -66,8 +66,7 @@ fn unreadable(result: &TestResult) -> Option<FoundFact> {
 fn slow(result: &TestResult) -> Option<FoundFact> {
     let stretches = value(result, "slow", "stretches")?;
     let bytes = value(result, "slow", "slow_bytes")?;
-    let words =
-        if stretches == 0.0 { "nothing of that".to_string() } else { places(stretches, bytes) };
+    let words = if stretches == 0.0 { "none".to_string() } else { places(stretches, bytes) };
     let role = if stretches == 0.0 { Role::Plain } else { Role::Warn };
     Some(FoundFact::new("slow").item(role, words))
 }
@@ -100,10 +99,7 @@ mod tests {
             ("slow.stretches", 0.0),
             ("slow.slow_bytes", 0.0),
         ];
-        must_have(
-            &text(&good),
-            &["read all of the drive", "unreadable nothing of that", "slow nothing of that"],
-        );
+        must_have(&text(&good), &["read: all of the drive", "unreadable: none", "slow: none"]);
         let bad = [
             ("read.share_pct", 99.99999),
             ("unreadable.stretches", 3.0),
@@ -114,7 +110,7 @@ mod tests {
         ];
         let text = text(&bad);
         must_have(&text, &["more than 99.9 % of the drive, not all", "3 places, 12.3 kB"]);
-        must_have(&text, &["nothing can be read after 67.1 MB", "slow 1 place, 2.00 GB"]);
+        must_have(&text, &["nothing can be read after 67.1 MB", "slow: 1 place, 2.00 GB"]);
     }
 
     #[test]
@@ -126,7 +122,7 @@ mod tests {
             ("spread.slow_region_pct", 0.075),
         ];
         let text = text(&metrics);
-        must_have(&text, &["read 0.800 % of the drive at 4,000 places, at random"]);
+        must_have(&text, &["read: 0.800 % of the drive at 4,000 places, at random"]);
         must_have(&text, &["a failing region of 0.0978 % of the drive or more, a slow one"]);
         must_have(&text, &["in one piece of 0.0750 % would have been seen with 98 %"]);
         assert_eq!(super::facts(&result(TestKind::Surface, Vec::new())), []);
