@@ -175,7 +175,7 @@ pub struct ReplayArguments {
     #[arg(long, value_name = "N", value_parser = super::rounds, default_value = "1", hide_short_help = true)]
     pub rounds: u32,
     /// Label of this run.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub label: Option<String>,
     /// I/O engine (default: io_uring where it works; one request at a time needs none).
     #[arg(long, value_enum, hide_short_help = true)]
