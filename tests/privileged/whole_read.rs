@@ -69,5 +69,5 @@ fn unreadable_end_is_named_and_was_not_there_before() {
 
 fn shows(scratch: &Scratch, run: &Value) {
     let shown = scratch.drivescope(&["show", text(&run["id"])]).code(0).stdout;
-    must_have(&shown, &["read 62.5 % of the drive", "nothing can be read after 41.9 MB"]);
+    must_have(&shown, &["read: 62.5 % of the drive", "nothing can be read after 41.9 MB"]);
 }
