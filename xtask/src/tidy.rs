@@ -79,7 +79,7 @@ fn unit_tests_stand_in_their_places() -> Result<(), String> {
 /// Test files in other places, and paths that lead to them.
 fn misplaced(path: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    // That of a drive is a workload.
+    // The self-test of a drive is a workload.
     let is_self_test = path.ends_with("/self_test.rs");
     if path.ends_with("_tests.rs") || path.ends_with("_test.rs") && !is_self_test {
         found.push(format!("{path}: tests stand in tests.rs or at the end of their file"));
