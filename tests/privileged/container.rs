@@ -182,7 +182,9 @@ struct DeviceRules {
 impl DeviceRules {
     /// Denies `device`; prints a note if the kernel has no such groups (cgroups version 1).
     fn deny(device: &Loop) -> Option<Self> {
-        let folder = format!("/sys/fs/cgroup/devices/drivescope-{}", device.name());
+        // A killed test leaves its group behind.
+        let folder =
+            format!("/sys/fs/cgroup/devices/drivescope-{}-{}", device.name(), std::process::id());
         let number = fs::read_to_string(format!("/sys/block/{}/dev", device.name()))
             .expect("the device is ours");
         let made = fs::create_dir(&folder).map_err(|error| format!("{folder}: {error}"));
