@@ -1,1 +1,1 @@
-//! Placeholder.
+//! The agent of a host.

@@ -1,1 +1,1 @@
-//! Placeholder.
+//! Chooses drives by an expression.

@@ -1,1 +1,1 @@
-//! Placeholder.
+//! What is submitted.
