@@ -24,7 +24,7 @@ pub struct ChildJob {
     /// `None`: an earlier agent has started it.
     child: Option<Started>,
     id: i64,
-    attempt: u32,
+    submission: String,
     drive: FleetDrive,
     state: Arc<StateFolder>,
     server: StoreLocation,
@@ -87,7 +87,7 @@ impl ChildJob {
         Ok(Self {
             child: Some(Started { child, line, said }),
             id: job.id,
-            attempt: job.attempt,
+            submission: job.submission.clone(),
             drive: task.drive.clone(),
             state,
             server: server.clone(),
@@ -105,7 +105,7 @@ impl ChildJob {
         let job = Self {
             child: None,
             id: record.id,
-            attempt: record.attempt,
+            submission: record.submission.clone(),
             drive: drive.clone(),
             state,
             server: server.clone(),
@@ -129,7 +129,8 @@ impl ChildJob {
         let listed = store.list(&newest).ok()?;
         listed.iter().find_map(|summary| {
             let run = store.get(&summary.id).ok()?;
-            run.job.as_ref().is_some_and(|job| job.id == self.id).then_some(run)
+            let job = run.job.as_ref()?;
+            (job.id == self.id && job.submission == self.submission).then_some(run)
         })
     }
 
