@@ -42,6 +42,8 @@ impl FleetDrive {
             }
             _ => format!("{host}|{}", drive.name),
         };
+        // A database takes no NUL, which some bridges report.
+        let key = key.replace('\0', "");
         let misaligned = drive.partitions.iter().filter(|it| it.misaligned_bytes > 0);
         Self {
             key,
