@@ -85,8 +85,8 @@ impl Choice {
         hosts.len()
     }
 
-    /// The jobs, with the serial numbers that the submitter has typed. From `restore` on each drive needs its own; below
-    /// that, only if a plan that writes to devices is for every drive of the fleet.
+    /// The jobs, with the serial numbers that the submitter has typed. From `restore` on each drive needs its own;
+    /// below that, only if a plan that writes to devices is for every drive.
     pub fn jobs(&self, serials: &[String]) -> Result<Vec<NewJob>, SerialFault> {
         let is_typed = |serial: &str| serials.iter().any(|typed| typed.trim() == serial);
         let known: Vec<&str> =

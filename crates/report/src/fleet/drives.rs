@@ -48,14 +48,13 @@ fn table(drives: &[HostDrive], columns: DriveColumns) -> TextTable {
         Column::right(),
         Column::left(),
     ];
-    let serial = |text| if columns.serial { text } else { "" };
-    let more = |text| if columns.firmware_and_link { text } else { "" };
+    let DriveColumns { firmware_and_link, serial } = columns;
     let heads = [
         "drive",
         "model",
-        serial("serial"),
-        more("firmware"),
-        more("link"),
+        if_wanted(serial, "serial"),
+        if_wanted(firmware_and_link, "firmware"),
+        if_wanted(firmware_and_link, "link"),
         "size",
         "full",
         "°C",
@@ -75,9 +74,9 @@ fn table(drives: &[HostDrive], columns: DriveColumns) -> TextTable {
             TextCell::title(host),
             TextCell::plain(&drive.name),
             TextCell::plain(text(&drive.model)),
-            TextCell::plain(serial(&text(&drive.serial))),
-            TextCell::dim(more(&text(&drive.firmware))),
-            TextCell::new(link_role, more(&text(&drive.link))),
+            TextCell::plain(if_wanted(serial, &text(&drive.serial))),
+            TextCell::dim(if_wanted(firmware_and_link, &text(&drive.firmware))),
+            TextCell::new(link_role, if_wanted(firmware_and_link, &text(&drive.link))),
             TextCell::plain(Bytes(drive.capacity_bytes).to_string()),
             TextCell::plain(full.unwrap_or_default()),
             TextCell::plain(drive.temperature_c.map(one_decimal).unwrap_or_default()),
@@ -85,6 +84,10 @@ fn table(drives: &[HostDrive], columns: DriveColumns) -> TextTable {
         ]);
     }
     table
+}
+
+fn if_wanted(is_wanted: bool, text: &str) -> &str {
+    if is_wanted { text } else { "" }
 }
 
 /// The drives of a submission with the bytes that each job moves, and their sum.

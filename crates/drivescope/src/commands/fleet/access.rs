@@ -65,10 +65,9 @@ impl SubmissionView {
 }
 
 pub fn row(submission: Submission, counts: JobCounts) -> SubmissionRow {
-    let local = |us, form| local_time(us, form);
     SubmissionRow {
-        submitted: local(submission.submitted_unix_us, "%Y-%m-%d %H:%M"),
-        go_at: submission.go_at_unix_us.map(|us| local(us, "%Y-%m-%d %H:%M:%S")),
+        submitted: local_time(submission.submitted_unix_us, "%Y-%m-%d %H:%M"),
+        go_at: submission.go_at_unix_us.map(|us| local_time(us, "%Y-%m-%d %H:%M:%S")),
         by_state: counts.by_state,
         overdue: counts.overdue,
         submission,
@@ -77,9 +76,8 @@ pub fn row(submission: Submission, counts: JobCounts) -> SubmissionRow {
 
 /// Whether a job failed, was refused, or is unknown.
 pub fn has_problem(counts: &JobCounts) -> bool {
-    let problems = JobState::ALL.into_iter().filter(|state| state.is_problem());
-    counts.overdue > 0
-        || problems.into_iter().any(|state| counts.by_state.contains_key(state.name()))
+    let mut problems = JobState::ALL.into_iter().filter(|state| state.is_problem());
+    counts.overdue > 0 || problems.any(|state| counts.by_state.contains_key(state.name()))
 }
 
 /// In the zone of this machine.

@@ -55,9 +55,8 @@ fn of_newest(is_json: bool, tables: &FleetTables) -> Result<Code, Failure> {
     let all: Vec<(Submission, JobCounts)> = submissions.into_iter().map(&mut of).collect();
     let has_problem = all.iter().any(|(_, counts)| access::has_problem(counts));
     if is_json {
-        let listed = |(submission, counts)| ListedStatus { submission, counts };
         let listed: Vec<ListedStatus<'_>> =
-            all.iter().map(|(submission, counts)| listed((submission, counts))).collect();
+            all.iter().map(|(submission, counts)| ListedStatus { submission, counts }).collect();
         output::print_document(&listed);
     } else {
         let rows: Vec<_> =
