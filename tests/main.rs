@@ -18,6 +18,9 @@ mod cli;
 mod compare;
 mod engines;
 mod files;
+/// `fleet`: drives of many machines chosen, jobs submitted, watched and cancelled.
+#[cfg(feature = "fleet")]
+mod fleet;
 mod health;
 mod healthy_models;
 mod history;

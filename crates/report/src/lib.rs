@@ -3,6 +3,7 @@
 
 pub mod chart;
 pub mod export;
+pub mod fleet;
 pub mod markdown;
 pub mod page;
 pub mod text;

@@ -51,7 +51,8 @@ pub(super) const IS_OWNER: &str = "SELECT COALESCE((SELECT pg_has_role(relowner,
 pub(super) const MISSING_RIGHTS_OF_FLEET: &str = "SELECT priv, tab FROM (VALUES
         ('SELECT', 'fleet_hosts', 1), ('SELECT', 'fleet_drives', 2), ('SELECT', 'fleet_submissions', 3),
         ('SELECT', 'fleet_jobs', 4), ('INSERT', 'fleet_hosts', 5), ('UPDATE', 'fleet_hosts', 5),
-        ('INSERT', 'fleet_drives', 6), ('UPDATE', 'fleet_drives', 6), ('INSERT', 'fleet_submissions', 7),
+        ('DELETE', 'fleet_hosts', 5), ('INSERT', 'fleet_drives', 6), ('UPDATE', 'fleet_drives', 6),
+        ('INSERT', 'fleet_submissions', 7), ('UPDATE', 'fleet_submissions', 7),
         ('INSERT', 'fleet_jobs', 8), ('UPDATE', 'fleet_jobs', 8)
     ) needed (priv, tab, place)
     WHERE NOT COALESCE(has_table_privilege(to_regclass(tab), priv), true)

@@ -59,7 +59,7 @@ impl ChildJob {
         // The program may have been replaced by a newer one since this one was started.
         let program = program.to_string_lossy().trim_end_matches(" (deleted)").to_string();
         let mut command = Command::new(program);
-        command.arg("run").arg(target(task)?).arg("--suite").arg(suite).arg("--quiet");
+        command.arg("run").arg(&task.path).arg("--suite").arg(suite).arg("--quiet");
         command.arg("--store").arg(state.store()).arg("--job").arg(ticket);
         let serial = task.drive.serial.as_deref().unwrap_or_default();
         match task.plan.level {
@@ -198,17 +198,6 @@ impl RunningJob for ChildJob {
             let _ = kill_process(pid, Signal::TERM);
         }
     }
-}
-
-/// What `run` is to measure for this job.
-fn target(task: &JobTask) -> Result<&str, String> {
-    let JobTask { drive, plan, .. } = task;
-    if plan.level != WriteLevel::OwnFiles || drive.target.starts_with("sim:") {
-        return Ok(&drive.target);
-    }
-    drive.directories.first().map(String::as_str).ok_or_else(|| {
-        format!("the agent offers no directory on {} for files of tests (--dir)", drive.name)
-    })
 }
 
 /// The end of a text, in one line.
