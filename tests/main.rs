@@ -18,6 +18,9 @@ mod cli;
 mod compare;
 mod engines;
 mod files;
+/// `serve`: pages of hosts, drives and jobs of a fleet.
+#[cfg(all(feature = "fleet", feature = "web"))]
+mod fleet_pages;
 mod health;
 mod healthy_models;
 mod history;

@@ -116,6 +116,21 @@ pub struct HostDrive {
     pub seen_s_ago: f64,
 }
 
+/// How fast a drive read in its newest stored run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriveRate {
+    pub run_id: String,
+    /// Name of the host that measured it.
+    pub host: Option<String>,
+    /// Kernel name there.
+    pub name: Option<String>,
+    pub model: Option<String>,
+    pub serial: Option<String>,
+    pub firmware: Option<String>,
+    /// Sequential reads of 1 MiB.
+    pub read_mb_s: f64,
+}
+
 /// What is to be measured, as the submitter sends it: agents need no suite of that name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobPlan {
