@@ -136,6 +136,21 @@ pub struct LeftOutDrive {
     pub reason: String,
 }
 
+/// How fast a drive read in its newest stored run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriveRate {
+    pub run_id: String,
+    /// Name of the host that measured it.
+    pub host: Option<String>,
+    /// Kernel name there.
+    pub name: Option<String>,
+    pub model: Option<String>,
+    pub serial: Option<String>,
+    pub firmware: Option<String>,
+    /// Sequential reads of 1 MiB.
+    pub read_mb_s: f64,
+}
+
 /// What is to be measured, as the submitter sends it: agents need no suite of that name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobPlan {
