@@ -18,6 +18,8 @@ mod cli;
 mod compare;
 mod engines;
 mod files;
+/// `fleet outliers`, `fleet export`.
+mod fleet;
 mod health;
 mod healthy_models;
 mod history;

@@ -2,6 +2,7 @@
 
 mod advise;
 mod check;
+mod fleet;
 mod raw_writes;
 #[cfg(feature = "web")]
 mod serve;
@@ -13,6 +14,7 @@ mod watch;
 
 pub use advise::AdviseArguments;
 pub use check::CheckArguments;
+pub use fleet::{FleetCommand, FleetExportArguments, OutliersArguments};
 pub use raw_writes::RawArguments;
 #[cfg(feature = "web")]
 pub use serve::ServeArguments;
@@ -125,6 +127,9 @@ pub enum Command {
     /// Whole stores: make one on a server, upgrade, send, copy.
     #[command(subcommand)]
     Store(StoreCommand),
+    /// Many drives on many machines: odd ones, exports.
+    #[command(subcommand)]
+    Fleet(FleetCommand),
     /// Simulated drives: list, show, measure, mount, compare with results.
     #[command(subcommand)]
     Sim(SimCommand),
@@ -398,7 +403,7 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 /// Commands that the help of `-h` leaves out, so that it fits on a screen.
-const RARE_COMMANDS: [&str; 11] = [
+const RARE_COMMANDS: [&str; 12] = [
     // Named below every list of findings.
     "explain",
     "restore",
@@ -406,6 +411,7 @@ const RARE_COMMANDS: [&str; 11] = [
     "export",
     "import",
     "store",
+    "fleet",
     "trace",
     "tests",
     "schema",

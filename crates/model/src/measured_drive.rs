@@ -55,6 +55,11 @@ impl MeasuredDrive {
         }
     }
 
+    /// Kernel name; the target of a simulated drive, and of one without a name.
+    pub fn shown_name(&self) -> &str {
+        self.name.as_deref().filter(|_| !self.simulated).unwrap_or(&self.target)
+    }
+
     /// Takes over what a run's document says of the drive.
     pub fn describe(&mut self, drive: Drive) {
         self.firmware = drive.firmware;

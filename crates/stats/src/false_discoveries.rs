@@ -75,7 +75,8 @@ mod tests {
         fn order_of_probabilities_is_kept(p_values in prop::collection::vec(0.0..=1.0f64, 1..40)) {
             let found = q_values(&p_values);
             for (i, p) in p_values.iter().enumerate() {
-                prop_assert!(*p <= found[i] && found[i] <= 1.0);
+                // But for rounding.
+                prop_assert!(*p <= found[i] * (1.0 + 1e-12) && found[i] <= 1.0);
                 prop_assert!(p_values.iter().zip(&found).all(|(other, q)| other < p || *q >= found[i]));
             }
         }

@@ -109,8 +109,7 @@ impl Store {
         drives: &[MeasuredDrive],
     ) -> Result<HashMap<String, DocumentFacts>, StoreError> {
         let places: Vec<String> = (1..=drives.len()).map(|place| format!("${place}")).collect();
-        let sql =
-            format!("SELECT id, document FROM runs WHERE id IN ({})", places.join(", "));
+        let sql = format!("SELECT id, document FROM runs WHERE id IN ({})", places.join(", "));
         let ids: Vec<SqlValue> = drives.iter().map(|drive| (&drive.run).into()).collect();
         let documents = self.select(&sql, &ids, |row| Ok((row.text()?, row.text()?)))?;
         let read = |(id, text): (String, String)| Some((id, serde_json::from_str(&text).ok()?));
@@ -173,9 +172,7 @@ fn newest_of(
     mut rows: Vec<NewestRow>,
     figures: &mut HashMap<String, Vec<(String, f64)>>,
 ) -> Vec<MeasuredDrive> {
-    rows.sort_by(|a, b| {
-        (b.started_unix_us, &b.drive.run).cmp(&(a.started_unix_us, &a.drive.run))
-    });
+    rows.sort_by(|a, b| (b.started_unix_us, &b.drive.run).cmp(&(a.started_unix_us, &a.drive.run)));
     let mut drives: Vec<MeasuredDrive> = Vec::new();
     let mut places: BTreeMap<(String, [String; 3]), usize> = BTreeMap::new();
     for NewestRow { mut drive, .. } in rows {

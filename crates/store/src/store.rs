@@ -202,7 +202,7 @@ impl Store {
     }
 
     /// All ids, the oldest run first.
-    pub(crate) fn ids(&self) -> Result<Vec<String>, StoreError> {
+    pub fn ids(&self) -> Result<Vec<String>, StoreError> {
         self.select(sql::IDS, &[], SqlRow::text)
     }
 
