@@ -21,6 +21,9 @@ mod files;
 /// `fleet`: drives of many machines chosen, jobs submitted, watched and cancelled.
 #[cfg(feature = "fleet")]
 mod fleet;
+/// `fleet outliers`, `fleet export`.
+#[cfg(feature = "fleet")]
+mod fleet_outliers;
 /// `serve`: pages of hosts, drives and jobs of a fleet.
 #[cfg(all(feature = "fleet", feature = "web"))]
 mod fleet_pages;

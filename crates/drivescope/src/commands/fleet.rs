@@ -4,8 +4,10 @@ mod access;
 mod agent;
 mod cancel;
 mod drives;
+mod export;
 mod hosts;
 mod key;
+mod outliers;
 mod start_time;
 mod status;
 mod submit;
@@ -24,5 +26,7 @@ pub fn fleet(command: &FleetCommand, signals: &RunSignals) -> Result<Code, Failu
         FleetCommand::Cancel(arguments) => cancel::cancel(arguments),
         FleetCommand::Drives(arguments) => drives::drives(arguments),
         FleetCommand::Hosts(arguments) => hosts::hosts(arguments),
+        FleetCommand::Outliers(arguments) => outliers::outliers(arguments),
+        FleetCommand::Export(arguments) => export::export(arguments),
     }
 }

@@ -184,6 +184,8 @@ impl StoreTables for PostgresTables {
             list_bare: sql::LIST_BARE_BY_PLACE,
             count: sql::COUNT_BY_PLACE,
             newest_of_drives: sql_of_server::NEWEST_OF_DRIVES,
+            newest_runs: sql_of_server::NEWEST_RUNS,
+            newest_figures: sql_of_server::NEWEST_FIGURES,
         }
     }
 
