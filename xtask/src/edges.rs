@@ -4,7 +4,7 @@ use crate::workspace;
 use toml::Table;
 
 /// The crates that each crate may use. Tests and benches may use others.
-const ALLOWED: [(&str, Uses); 14] = [
+const ALLOWED: [(&str, Uses); 15] = [
     ("drivescope-model", Uses::Only(&[])),
     ("drivescope-stats", Uses::Only(&[])),
     ("drivescope-sim", Uses::Only(&["model"])),
@@ -17,6 +17,7 @@ const ALLOWED: [(&str, Uses); 14] = [
     ("drivescope-store", Uses::Only(&["model"])),
     ("drivescope-report", Uses::Only(&["model", "stats"])),
     ("drivescope-web", Uses::Only(&["model", "report", "store"])),
+    ("drivescope-fleet", Uses::Only(&["model", "store", "bench"])),
     ("drivescope", Uses::Every),
     ("xtask", Uses::Every),
 ];

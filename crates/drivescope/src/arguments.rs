@@ -2,6 +2,8 @@
 
 mod advise;
 mod check;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod raw_writes;
 #[cfg(feature = "web")]
 mod serve;
@@ -13,6 +15,11 @@ mod watch;
 
 pub use advise::AdviseArguments;
 pub use check::CheckArguments;
+#[cfg(feature = "fleet")]
+pub use fleet::{
+    AgentArguments, CancelArguments, DrivesArguments, FleetCommand, HostsArguments,
+    StatusArguments, SubmitArguments,
+};
 pub use raw_writes::RawArguments;
 #[cfg(feature = "web")]
 pub use serve::ServeArguments;
@@ -125,6 +132,10 @@ pub enum Command {
     /// Whole stores: make one on a server, upgrade, send, copy.
     #[command(subcommand)]
     Store(StoreCommand),
+    /// Many machines: agents, jobs, drives that are odd.
+    #[cfg(feature = "fleet")]
+    #[command(subcommand, after_help = ALL_OPTIONS, after_long_help = fleet::EXAMPLES)]
+    Fleet(FleetCommand),
     /// Simulated drives: list, show, measure, mount, compare with results.
     #[command(subcommand)]
     Sim(SimCommand),
@@ -398,7 +409,7 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 /// Commands that the help of `-h` leaves out, so that it fits on a screen.
-const RARE_COMMANDS: [&str; 11] = [
+const RARE_COMMANDS: [&str; 12] = [
     // Named below every list of findings.
     "explain",
     "restore",
@@ -406,6 +417,7 @@ const RARE_COMMANDS: [&str; 11] = [
     "export",
     "import",
     "store",
+    "fleet",
     "trace",
     "tests",
     "schema",

@@ -6,6 +6,8 @@ mod compare;
 mod completions;
 mod explain;
 mod export;
+#[cfg(feature = "fleet")]
+mod fleet;
 mod history;
 mod import;
 mod list;
@@ -51,6 +53,8 @@ pub fn run(command: Command, signals: &RunSignals) -> Result<Code, Failure> {
         Command::Export(arguments) => export::export(&arguments),
         Command::Import(arguments) => import::import(&arguments),
         Command::Store(command) => store::store(&command),
+        #[cfg(feature = "fleet")]
+        Command::Fleet(command) => fleet::fleet(&command, signals),
         Command::Sim(command) => sim::sim(command, signals),
         Command::Trace(command) => trace::trace(command, signals),
         Command::Tests(arguments) => tests::tests(&arguments),

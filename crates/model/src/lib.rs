@@ -9,6 +9,7 @@ pub mod drive;
 pub mod event;
 pub mod findings;
 pub mod fio_size;
+pub mod fleet;
 pub mod gate;
 pub mod health;
 pub mod host;

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 
 /// A value of a parameter or a column.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum SqlValue {
+pub enum SqlValue {
     Null,
     Int(i64),
     Float(f64),
@@ -63,20 +63,25 @@ impl<T: Into<SqlValue>> From<Option<T>> for SqlValue {
 
 /// A value of another type than the tables have: another program changed them.
 #[derive(Debug)]
-pub(crate) struct WrongType(&'static str);
+pub struct WrongType(&'static str);
 
 impl WrongType {
-    pub fn reason(&self) -> String {
+    /// `expected`: what the column should hold.
+    pub fn new(expected: &'static str) -> Self {
+        Self(expected)
+    }
+
+    pub(crate) fn reason(&self) -> String {
         format!("a column holds no {}", self.0)
     }
 }
 
 /// The columns of a row, taken from left to right.
 #[derive(Debug)]
-pub(crate) struct SqlRow(std::vec::IntoIter<SqlValue>);
+pub struct SqlRow(std::vec::IntoIter<SqlValue>);
 
 impl SqlRow {
-    pub fn new(values: Vec<SqlValue>) -> Self {
+    pub(crate) fn new(values: Vec<SqlValue>) -> Self {
         Self(values.into_iter())
     }
 

@@ -15,6 +15,8 @@ mod outbox;
 mod postgres;
 mod schema;
 mod schema_report;
+#[cfg(feature = "postgres")]
+mod server_tables;
 mod sql;
 mod sqlite;
 mod store;
@@ -22,6 +24,7 @@ mod summary;
 #[cfg(test)]
 mod testing;
 
+pub use backend::{SqlRow, SqlValue, WrongType};
 pub use copying::{CopyReport, copy, send_waiting};
 pub use document::{FormatError, check, from_file, from_json, to_json};
 pub use drive_runs::{DriveRuns, FoundDrive};
@@ -29,5 +32,7 @@ pub use error::{StoreError, StoreFault};
 pub use location::{StoreLocation, store_words};
 pub use schema::{init, init_text, upgrade};
 pub use schema_report::SchemaReport;
+#[cfg(feature = "postgres")]
+pub use server_tables::ServerTables;
 pub use store::{Added, Store};
 pub use summary::{Filter, NewestRun, RunSummary};

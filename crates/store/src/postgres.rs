@@ -1,6 +1,7 @@
 //! A store on a PostgreSQL server: finding it, logging in, and whether it can be used.
 
 mod address;
+mod fleet_tables;
 mod password_file;
 mod schema;
 mod server_errors;
@@ -28,6 +29,16 @@ use tls::StoreTls;
 const VERSION_MIN: u32 = 13;
 /// Idle connections are kept open through firewalls.
 const KEEPALIVE: Duration = Duration::from_secs(60);
+
+/// Opens tables that are there and of this version. `writes`: the server must take them.
+pub(crate) fn open_any(
+    address: &ServerAddress,
+    writes: bool,
+) -> Result<PostgresTables, StoreError> {
+    let mut client = connect(address, writes)?;
+    schema::check(&mut client, address)?;
+    Ok(PostgresTables::new(address.clone(), client, writes))
+}
 
 /// Opens a store whose tables are there and of this version. `writes`: it must take runs, too.
 pub(crate) fn open(address: &ServerAddress, writes: bool) -> Result<PostgresTables, StoreError> {

@@ -2,7 +2,7 @@
 
 use super::address::ServerAddress;
 use super::server_errors::{of_statement, words};
-use super::{connect, schema_of, sql_of_server};
+use super::{connect, fleet_tables, schema_of, sql_of_server};
 use crate::error::{StoreError, StoreFault};
 use crate::schema_report::SchemaReport;
 use crate::sql;
@@ -10,7 +10,7 @@ use postgres::error::SqlState;
 use postgres::{Client, Transaction};
 
 /// Version of the tables on a server; those of a file have their own.
-pub(crate) const SCHEMA_OF_SERVER: u32 = 2;
+pub(crate) const SCHEMA_OF_SERVER: u32 = 3;
 
 /// Lets one program at a time make or change the tables.
 const LOCK_TABLES: &str = "SELECT pg_advisory_xact_lock(hashtextextended('drivescope', 0))";
@@ -90,8 +90,13 @@ fn statements(version: u32) -> Vec<String> {
     match version {
         // As in a file. Bytes are compared, so that the order and the letters are those of SQLite.
         1 => sql::CREATE.iter().map(|text| text.replace(" TEXT", " TEXT COLLATE \"C\"")).collect(),
-        _ => FOR_MANY.iter().map(|text| (*text).to_string()).collect(),
+        2 => FOR_MANY.iter().map(|text| (*text).to_string()).collect(),
+        _ => fleet_tables::CREATE.iter().map(|text| (*text).to_string()).collect(),
     }
+}
+
+fn grants() -> impl Iterator<Item = &'static str> {
+    GRANTS.iter().chain(fleet_tables::GRANTS).copied()
 }
 
 fn create_role(role: &str) -> String {
@@ -103,7 +108,7 @@ pub(crate) fn sql_text() -> String {
     let tables = (1..=SCHEMA_OF_SERVER).flat_map(statements);
     let version = format!("INSERT INTO meta (key, value) VALUES ('schema', '{SCHEMA_OF_SERVER}')");
     let rest = FOR_SEARCH.iter().map(|text| (*text).to_string());
-    let rest = rest.chain(ROLES.map(create_role)).chain(GRANTS.iter().map(|it| (*it).to_string()));
+    let rest = rest.chain(ROLES.map(create_role)).chain(grants().map(str::to_string));
     tables.chain([version]).chain(rest).map(|statement| statement + ";\n").collect()
 }
 
@@ -239,5 +244,5 @@ fn make_roles(client: &mut Client) -> Result<(), postgres::Error> {
             _ => {}
         }
     }
-    run_all(client, GRANTS.iter().copied())
+    run_all(client, grants())
 }

@@ -46,3 +46,13 @@ pub(super) const HAS_ROLE: &str = "SELECT EXISTS (SELECT 1 FROM pg_roles WHERE r
 /// Without tables, everybody may make them.
 pub(super) const IS_OWNER: &str = "SELECT COALESCE((SELECT pg_has_role(relowner, 'USAGE')
     FROM pg_class WHERE oid = to_regclass('runs')), true)";
+
+/// As [`MISSING_RIGHTS`], for the tables of a fleet. Of jobs, agents may change some columns only.
+pub(super) const MISSING_RIGHTS_OF_FLEET: &str = "SELECT priv, tab FROM (VALUES
+        ('SELECT', 'fleet_hosts', 1), ('SELECT', 'fleet_drives', 2), ('SELECT', 'fleet_submissions', 3),
+        ('SELECT', 'fleet_jobs', 4), ('INSERT', 'fleet_hosts', 5), ('UPDATE', 'fleet_hosts', 5),
+        ('INSERT', 'fleet_drives', 6), ('UPDATE', 'fleet_drives', 6), ('INSERT', 'fleet_submissions', 7),
+        ('INSERT', 'fleet_jobs', 8), ('UPDATE', 'fleet_jobs', 8)
+    ) needed (priv, tab, place)
+    WHERE NOT COALESCE(has_table_privilege(to_regclass(tab), priv), true)
+        AND tab = $1 ORDER BY place";

@@ -3,7 +3,7 @@
 
 use super::address::ServerAddress;
 use super::server_errors::{damaged, is_of_connection, missing_grants, of_statement};
-use super::{connect, missing_rights, sql_of_server};
+use super::{connect, fleet_tables, missing_rights, sql_of_server};
 use crate::backend::{RunColumns, Searches, SqlRow, SqlValue, Statements, StoreTables, Work};
 use crate::error::StoreError;
 use crate::sql;
@@ -113,6 +113,13 @@ impl PostgresTables {
         // Of row security; the server's words may be in any language.
         if error.as_db_error().and_then(DbError::routine) == Some("ExecWithCheckOptions") {
             return missing_grants(&[], &self.address);
+        }
+        if let Some(table) = fleet_tables::named_in(&super::server_errors::words(error)) {
+            let values: [(&(dyn ToSql + Sync), Type); 1] = [(&table, Type::TEXT)];
+            let rows = client.query_typed(sql_of_server::MISSING_RIGHTS_OF_FLEET, &values);
+            let missing = rows.map(|rows| rows.iter().map(|it| (it.get(0), it.get(1))).collect());
+            let missing: Vec<(String, String)> = missing.unwrap_or_default();
+            return missing_grants(&missing, &self.address);
         }
         match missing_rights(client, &self.address) {
             Ok(mut missing) => {

@@ -1,0 +1,12 @@
+//! Many machines on one store: agents announce their drives and take jobs for them; submitters choose drives.
+//!
+//! There is no service but the database. Work is addressed to a host, and only the agent of that host takes, renews and
+//! gives up its jobs.
+
+pub mod agent;
+pub mod selector;
+mod sql;
+pub mod submission;
+pub mod tables;
+
+pub use tables::FleetTables;

@@ -1,0 +1,1 @@
+//! Chooses drives by an expression.
