@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod claim_recheck;
+mod common_start;
 mod device_failure;
 mod phase_counters;
 mod phases;
@@ -25,6 +26,7 @@ use crate::io::device::IoDevice;
 use crate::judging::validity;
 use crate::loops::control::Control;
 use checkpoint::Checkpoints;
+use common_start::CommonStart;
 use drivescope_drive::Target;
 use drivescope_drive::gate::RawDisk;
 use drivescope_drive::simulated::SimulatedDrive;
@@ -74,6 +76,7 @@ pub struct Session<'a> {
     /// Why no further test may run, once the device does not answer.
     device_gone: Option<String>,
     checkpoints: Checkpoints<'a>,
+    common_start: CommonStart,
 }
 
 struct Platform<'a> {
@@ -133,6 +136,7 @@ impl<'a> Session<'a> {
             restore_journal: None,
             device_gone: None,
             checkpoints: Checkpoints::default(),
+            common_start: CommonStart::default(),
         }
     }
 

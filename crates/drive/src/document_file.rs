@@ -106,6 +106,16 @@ pub fn make_folder(path: &Path) -> Result<(), DriveError> {
     }
 }
 
+/// As [`make_folder`], with the folders above that are not there.
+pub fn make_folders(path: &Path) -> Result<(), DriveError> {
+    if let Some(above) =
+        path.parent().filter(|above| !above.as_os_str().is_empty() && !above.exists())
+    {
+        make_folders(above)?;
+    }
+    make_folder(path)
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "a new folder for a report, where the user asked for it"

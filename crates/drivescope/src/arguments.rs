@@ -298,6 +298,9 @@ pub struct OutcomeArguments {
     /// such as a hub or controller, and no drive is blamed for it. Without it targets are measured one after the other.
     #[arg(long, conflicts_with = "live", hide_short_help = true)]
     pub together: bool,
+    /// The job of a fleet's agent, in this file.
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["live", "together", "table", "json"])]
+    pub job: Option<PathBuf>,
     /// Do not store the run.
     #[arg(long)]
     pub no_save: bool,

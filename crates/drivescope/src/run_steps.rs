@@ -5,6 +5,7 @@ mod claim;
 mod dry_run;
 mod earlier_capacity;
 pub mod fio_jobs;
+pub mod job_ticket;
 pub mod leftovers;
 pub mod max_duration;
 mod measure;
@@ -65,8 +66,19 @@ pub fn carry_out(
     if let Some(permission) = &permission {
         runs.iter().try_for_each(|run| permission.check_plan(&run.plan))?;
     }
-    let OutcomeArguments { dry_run, quiet, live, together, no_save, metrics, output, show, store } =
-        outcome;
+    let OutcomeArguments {
+        dry_run,
+        quiet,
+        live,
+        together,
+        job,
+        no_save,
+        metrics,
+        output,
+        show,
+        store,
+    } = outcome;
+    let job = job.as_deref().map(job_ticket::read).transpose()?;
     let together = together && runs.len() > 1;
     if live {
         live_view::check_terminal()?;
@@ -107,6 +119,7 @@ pub fn carry_out(
         json,
         verbose,
         table,
+        job,
         metrics,
         report,
         store_words,

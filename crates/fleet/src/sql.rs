@@ -71,10 +71,11 @@ pub const BEAT: &str = "WITH beat AS (
 /// The clock of the server.
 pub const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT";
 
-/// Ends an attempt; nothing if it is not the one that holds the job. Parameters: host, id, attempt, state, run, exit
+/// Ends an attempt, in state `waiting` if it gives the job back; nothing if it does not hold the job. Parameters: host, id, attempt, state, run, exit
 /// code, message, skew.
 pub const END_JOB: &str = "UPDATE fleet_jobs SET state = $4, run_id = $5, exit_code = $6,
-        message = LEFT($7, 2000), skew_ms = $8, ended = now(), lease_until = NULL, phase = NULL,
+        message = LEFT($7, 2000), skew_ms = $8, ended = CASE WHEN $4 <> 'waiting' THEN now() END,
+        lease_until = NULL, phase = NULL,
         done = NULL
     WHERE host_id = $1 AND id = $2 AND attempt = $3 AND state = 'running'
     RETURNING id";
@@ -83,12 +84,6 @@ pub const END_JOB: &str = "UPDATE fleet_jobs SET state = $4, run_id = $5, exit_c
 pub const HELD_BEFORE: &str = "SELECT job.id, attempt, submission, drive, serial, plan
     FROM fleet_jobs job JOIN fleet_submissions sub ON sub.key = job.submission
     WHERE host_id = $1 AND state = 'running' ORDER BY job.id";
-
-/// Gives a job back that was not run, or may be run again. Parameters: host, id, attempt, message.
-pub const GIVE_BACK: &str = "UPDATE fleet_jobs SET state = 'waiting', lease_until = NULL,
-        phase = NULL, done = NULL, message = LEFT($4, 2000)
-    WHERE host_id = $1 AND id = $2 AND attempt = $3 AND state = 'running'
-    RETURNING id";
 
 /// Submits, once for each key. Parameters: key, plan, selector, start (microseconds since 1970, or null), jobs as JSON
 /// (`host_id`, `drive`, `name`, `serial`). Answers the number of new jobs; 0 of a known key.

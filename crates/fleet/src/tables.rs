@@ -186,17 +186,6 @@ impl FleetTables {
         Ok(!self.tables.change(sql::END_JOB, &values, SqlRow::int)?.is_empty())
     }
 
-    /// `false`: another attempt holds the job, or none.
-    pub fn give_back(
-        &mut self,
-        host_id: &str,
-        (id, attempt): (i64, u32),
-        message: &str,
-    ) -> Result<bool, StoreError> {
-        let values = [host_id.into(), id.into(), attempt.into(), message.into()];
-        Ok(!self.tables.change(sql::GIVE_BACK, &values, SqlRow::int)?.is_empty())
-    }
-
     /// Jobs that an earlier incarnation of this host's agent held.
     pub fn held_before(&self, host_id: &str) -> Result<Vec<TakenJob>, StoreError> {
         self.tables.read(sql::HELD_BEFORE, &[host_id.into()], |row| {

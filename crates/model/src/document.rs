@@ -3,6 +3,7 @@
 use crate::decision::Decision;
 use crate::drive::Drive;
 use crate::findings::{Finding, FindingId, Severity};
+use crate::fleet::RunJob;
 use crate::health::{Health, SelfTest};
 use crate::host::{Calibration, Host};
 use crate::metrics::quantity_of;
@@ -460,6 +461,9 @@ pub struct Run {
     /// What was measured at the same time (`--together`), and what the drives share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
+    /// The job of a fleet for which it was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<RunJob>,
     /// The machine.
     pub host: Host,
     /// What the program itself costs on this machine. Not of a simulated drive, whose time is computed.

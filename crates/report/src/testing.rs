@@ -301,6 +301,7 @@ pub fn hard_disk() -> Run {
         temperature: None,
         decision: None,
         together: None,
+        job: None,
         simulated: false,
         target: directory("/mnt/data", "ext4", &["sda1", "sda"]),
         drive: Some(hard_disk_drive()),

@@ -64,6 +64,7 @@ fn let_devices_finish(session: &Session<'_>) {
 
 impl PhaseCounters {
     pub fn begin(session: &Session<'_>) -> Self {
+        session.wait_for_common_start();
         let_devices_finish(session);
         Self {
             start_s: session.elapsed_s(),

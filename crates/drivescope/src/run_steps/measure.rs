@@ -3,6 +3,7 @@
 use super::PlannedRun;
 use super::before_images;
 use super::earlier_capacity;
+use super::job_ticket;
 use super::phybs_table::print_tables;
 use super::report_file::ReportFile;
 use super::run_document::RunDocument;
@@ -26,6 +27,7 @@ use drivescope_model::decision::Advice;
 use drivescope_model::document::{FORMAT, Run, TestStatus, Tool};
 use drivescope_model::event::Event;
 use drivescope_model::findings::{Finding, Severity};
+use drivescope_model::fleet::RunJob;
 use drivescope_model::host::{Calibration, Host};
 use drivescope_model::units::Price;
 use drivescope_report::export::open_metrics::open_metrics;
@@ -47,6 +49,8 @@ pub struct RunOptions {
     pub json: bool,
     pub verbose: bool,
     pub table: bool,
+    /// The job of a fleet.
+    pub job: Option<RunJob>,
     /// Gets the figures for monitoring.
     pub metrics: Option<DocumentFile>,
     /// Gets the page.
@@ -170,7 +174,7 @@ impl<'o> Outcomes<'o> {
     }
 
     fn has_tables(&self) -> bool {
-        !self.options.json && !self.options.table
+        !self.options.json && !self.options.table && self.options.job.is_none()
     }
 
     /// Prints the first lines: what will happen to which drive.
@@ -282,6 +286,8 @@ pub(super) fn measure_one(
     );
     let save = |so_far| document.borrow_mut().checkpoint(so_far);
     let session = session.with_shared_path(shared_mb_s);
+    let starts = job_ticket::starts_unix_us(options.job.as_ref());
+    let session = session.with_common_start(starts);
     let mut session = session.with_checkpoints(Box::new(save)).with_viewer(viewer);
     if let Some(claim) = claim {
         document.borrow_mut().gate(claim.record());
@@ -299,10 +305,12 @@ pub(super) fn measure_one(
     let mut runner = Runner::new(session).with_earlier(resumed);
     runner.run(|result, session, more| document.borrow_mut().add(result, session, more));
     let failure = runner.failure().map(Code::from);
+    let began_unix_us = runner.session().began_unix_us();
     let waits_for_restore = runner.session().lost().is_some();
     let closed = runner.close();
     let temperature = temperature.and_then(TemperatureLog::end);
     listener.join().expect("the listener does not panic");
+    document.borrow_mut().began(began_unix_us);
     document.borrow_mut().add_temperature(temperature, target.warning_c());
     if !signals.was_signalled()
         && let Some(after) = target.health_now()
@@ -338,6 +346,9 @@ fn listen(
             let why = format!("cannot take the terminal: {error}; omit --live for plain progress");
             Failure::usage(why)
         });
+    }
+    if options.job.is_some() {
+        return job_ticket::listen(events, run);
     }
     let tables = !options.json && !options.table && output::terminal_columns().is_some();
     let is_watched = !options.quiet && output::is_watched();
@@ -394,6 +405,7 @@ pub(super) fn begin(planned: &PlannedRun, options: &RunOptions, machine: &Machin
         temperature: None,
         decision: None,
         together: None,
+        job: options.job.clone(),
         simulated: target.is_simulated(),
         target: target.info().clone(),
         drive: target.drive().cloned(),

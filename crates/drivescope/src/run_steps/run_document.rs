@@ -1,5 +1,6 @@
 //! The document of a run in progress, and the store that keeps it.
 
+use super::job_ticket;
 use super::save::{RunSaver, SaveOutcome};
 use drivescope_bench::judging::health;
 use drivescope_bench::session::Session;
@@ -65,6 +66,11 @@ impl<'s> RunDocument<'s> {
         run.elapsed_s += so_far.elapsed_s;
         add(&mut run, so_far, &self.early);
         self.saver.keep(&run);
+    }
+
+    /// Adds when the first measurement of a common start began.
+    pub fn began(&mut self, unix_us: Option<i64>) {
+        job_ticket::note_start(&mut self.run, unix_us);
     }
 
     /// Adds the course of the drive's temperature; hotter than its limit is a finding.

@@ -97,6 +97,7 @@ impl<'s> ImportedRun<'s> {
             temperature: None,
             decision: None,
             together: None,
+            job: None,
             simulated: false,
             target: target(self.path),
             drive: None,
