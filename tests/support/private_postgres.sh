@@ -1,7 +1,7 @@
 # Sourced by trials: a PostgreSQL server of their own in a folder, on a free port of loopback, with a store and a login
 # `agent` (password `secret`). Sets `store` and `PGPASSFILE`; `stop_postgres` ends the server. Needs root, for the
 # server runs as the user postgres.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 start_postgres() {
   local work=$1 program=$2 programs port socket
