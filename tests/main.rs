@@ -16,6 +16,8 @@ mod check;
 /// Help, typing errors, completions, closed and full outputs, terminals.
 mod cli;
 mod compare;
+/// Files for Slurm, Ansible, systemd and Kubernetes, and their pages.
+mod deployments;
 mod engines;
 mod files;
 /// `fleet`: drives of many machines chosen, jobs submitted, watched and cancelled.
