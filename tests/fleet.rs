@@ -1,5 +1,6 @@
 //! `fleet` for submitters and readers, on a server of the test's own. The tests announce hosts and drives as agents do.
 
+mod agents;
 mod rights;
 mod submitting;
 mod views;

@@ -146,7 +146,7 @@ pub const HOSTS: &str = "SELECT facts, EXTRACT(EPOCH FROM now() - last_seen)::FL
         COALESCE(gone.drives, '[]')::TEXT, COALESCE(job.waiting, 0), COALESCE(job.running, 0),
         CASE WHEN COUNT(*) OVER (PARTITION BY machine) > 1 THEN (
             SELECT other.name || ' (' || LEFT(other.id, 8) || ')' FROM fleet_hosts other
-            WHERE other.machine = host.machine AND other.id <> host.id ORDER BY other.last_seen DESC LIMIT 1) END
+            WHERE other.machine = host.machine AND other.id <> host.id AND other.boot <> host.boot ORDER BY other.last_seen DESC LIMIT 1) END
     FROM fleet_hosts host
     LEFT JOIN (SELECT host_id, COUNT(*) FROM fleet_drives WHERE is_there = 1 GROUP BY host_id) there
         ON there.host_id = host.id

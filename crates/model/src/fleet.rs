@@ -36,9 +36,14 @@ pub struct FleetDrive {
 impl FleetDrive {
     /// `host` identifies a drive without a serial number.
     pub fn of(drive: &Drive, host: &str, fill: Option<f64>) -> Self {
-        let key = match (drive.model.as_deref(), drive.serial.as_deref().map(str::trim)) {
-            (model, Some(serial)) if !serial.is_empty() => {
-                format!("{}|{serial}", model.unwrap_or_default())
+        let reported = |text: &Option<String>| {
+            let text = text.as_deref().map(str::trim).filter(|text| !text.is_empty());
+            text.map(str::to_string)
+        };
+        let key = match (reported(&drive.model), reported(&drive.serial)) {
+            // Hypervisors give the drives of many machines one serial number.
+            (Some(model), Some(serial)) if drive.kind != DriveKind::Virtual => {
+                format!("{model}|{serial}")
             }
             _ => format!("{host}|{}", drive.name),
         };

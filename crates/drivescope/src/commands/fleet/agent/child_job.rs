@@ -213,6 +213,7 @@ fn last_words(mut stderr: impl Read) -> String {
         kept.drain(..surplus);
     }
     let text = String::from_utf8_lossy(&kept);
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let lines = text.lines().map(|line| line.trim().trim_start_matches("drivescope: "));
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     lines.join("; ")
 }
