@@ -96,7 +96,7 @@ fn is_file(model: &str) -> bool {
 }
 
 /// Options that name files, directories or servers of one machine.
-pub fn foreign_paths(suite: &Suite) -> Vec<String> {
+fn foreign_paths(suite: &Suite) -> Vec<String> {
     let of_this_program =
         |text: &&String| text.strip_prefix(SIMULATED).is_some_and(|name| !is_file(name));
     let named = [
