@@ -21,7 +21,8 @@ fn submission_reaches_the_selected_drives_once() {
     let with_key = [&["submit", "quick", "--key", "nightly"], &disks[..]].concat();
     let said = fleet.fleet(&with_key).code(0).stdout;
     assert_eq!(said, "submitted 2 jobs on 2 hosts as nightly; drivescope fleet watch nightly\n");
-    let jobs = "SELECT string_agg(host_id || ' ' || name || ' ' || state, ', ' ORDER BY host_id) FROM fleet_jobs";
+    let jobs = "SELECT string_agg(host_id || ' ' || name || ' ' || state, ', ' ORDER BY host_id) \
+                FROM fleet_jobs";
     must_have(&fleet.sql(jobs), &["rack7-1", "sda waiting, rack7-2"]);
     let again = fleet.fleet(&with_key).code(0).stdout;
     assert_eq!(again, "nightly was submitted before: 2 waiting; nothing new is submitted\n");
@@ -99,7 +100,8 @@ fn levels_that_touch_contents_need_serial_numbers() {
     fleet.fleet(&same).refused_with(3, &["on every drive of the fleet needs each serial number"]);
     fleet.fleet(&[&same[..], &["--select", "name=sda"]].concat()).code(0);
     fleet.fleet(&[&one[..], &["--serial", "WD 2"]].concat()).code(0);
-    let serials = "SELECT string_agg(COALESCE(serial, '-'), ', ' ORDER BY serial COLLATE \"C\" NULLS FIRST) FROM fleet_jobs";
+    let serials = "SELECT string_agg(COALESCE(serial, '-'), ', ' \
+                   ORDER BY serial COLLATE \"C\" NULLS FIRST) FROM fleet_jobs";
     assert_eq!(fleet.sql(serials), "-, WD 2, WD-1");
 }
 
