@@ -38,7 +38,8 @@ impl Choice {
     ) -> Self {
         let there: Vec<&HostDrive> = drives.iter().filter(|drive| drive.is_there).collect();
         let matches = |drive: &&HostDrive| selector.is_none_or(|it| it.matches(drive));
-        let matched: Vec<&HostDrive> = there.iter().copied().filter(matches).collect();
+        let mut matched: Vec<&HostDrive> = there.iter().copied().filter(matches).collect();
+        matched.sort_by_key(|drive| (&drive.host, &drive.host_id, &drive.drive.name));
         let is_everything = matched.len() == there.len();
         let needs_serials =
             level >= WriteLevel::Restore || (level > WriteLevel::OwnFiles && is_everything);

@@ -38,13 +38,13 @@ enum Expression {
 
 #[derive(Debug)]
 enum Condition {
-    Text { field: TextField, wanted: Wanted, is_negated: bool },
+    Text { field: TextField, wanted: WantedText, is_negated: bool },
     Number { field: NumberField, relation: Relation, than: f64 },
     IsThere(bool),
 }
 
 #[derive(Debug)]
-enum Wanted {
+enum WantedText {
     /// In lower case.
     Same(String),
     Pattern(Regex),
@@ -75,7 +75,7 @@ impl Selector {
     pub fn corrections(&self, drives: &[HostDrive]) -> Vec<String> {
         let mut found = Vec::new();
         self.expression.each_condition(&mut |condition| {
-            let Condition::Text { field, wanted: Wanted::Same(wanted), is_negated: false } =
+            let Condition::Text { field, wanted: WantedText::Same(wanted), is_negated: false } =
                 condition
             else {
                 return;
@@ -128,7 +128,7 @@ impl Condition {
     }
 }
 
-impl Wanted {
+impl WantedText {
     fn is_met_by(&self, text: &str) -> bool {
         match self {
             Self::Same(wanted) => text.to_lowercase() == *wanted,

@@ -122,14 +122,14 @@ pub const DECIDE: &str = "WITH jobs AS (
         WHERE submission = $1 AND state = 'unknown' RETURNING id)
     SELECT COUNT(*) FROM jobs";
 
-/// Jobs of a submission with their hosts, by id.
+/// Jobs of a submission by host and drive.
 pub const JOBS: &str =
     "SELECT job.id, submission, host_id, host.name, drive, job.name, state, attempt,
         CASE WHEN state = 'running' AND lease_until < now()
             THEN EXTRACT(EPOCH FROM now() - lease_until)::FLOAT8 END,
         phase, done, run_id, exit_code, message, skew_ms
     FROM fleet_jobs job JOIN fleet_hosts host ON host.id = host_id
-    WHERE submission = $1 ORDER BY job.id";
+    WHERE submission = $1 ORDER BY host.name, host_id, job.name, job.id";
 
 /// Jobs of the newest submissions by state: submission, state, number, of those that are overdue.
 pub const COUNTS: &str = "SELECT submission, state, COUNT(*),

@@ -96,7 +96,7 @@ fn is_file(model: &str) -> bool {
 }
 
 /// Options that name files, directories or servers of one machine.
-pub fn foreign_paths(suite: &Suite) -> Vec<String> {
+fn foreign_paths(suite: &Suite) -> Vec<String> {
     let of_this_program =
         |text: &&String| text.strip_prefix(SIMULATED).is_some_and(|name| !is_file(name));
     let named = [
@@ -143,12 +143,12 @@ pub fn place_of(
     Err(format!("{offer}{reasons}"))
 }
 
-/// What the tests need, at most [`WriteLevel::OwnFiles`].
+/// [`WriteLevel::Read`] if a device that is only read is enough for all of its tests.
 fn usual_level(suite: &Suite) -> WriteLevel {
-    let device = UnseenPlace::Device(WriteLevel::Destroy);
+    let device = UnseenPlace::Device(WriteLevel::Read);
     let tests = plan_unseen(suite, &typical_disk(), device);
-    let only_reads = |test: &PlannedTest| test.skip.is_none() && test.writes == WriteLevel::Read;
-    if tests.iter().all(only_reads) { WriteLevel::Read } else { WriteLevel::OwnFiles }
+    let is_whole = |test: &PlannedTest| test.skip.is_none() && test.omitted.is_empty();
+    if tests.iter().all(is_whole) { WriteLevel::Read } else { WriteLevel::OwnFiles }
 }
 
 fn typical_disk() -> FleetDrive {

@@ -260,7 +260,7 @@ impl FleetTables {
         })
     }
 
-    /// Jobs of a submission, in the order in which they were submitted.
+    /// Jobs of a submission, by host and drive.
     pub fn jobs(&self, key: &str) -> Result<Vec<FleetJob>, StoreError> {
         self.tables.read(sql::JOBS, &[key.into()], |row| {
             Ok(FleetJob {

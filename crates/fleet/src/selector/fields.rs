@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 const CAPACITY_TOLERANCE: f64 = 0.01;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum DriveField {
     Text(TextField),
     Number(NumberField),
     There,
@@ -35,23 +35,23 @@ pub(super) enum NumberField {
 }
 
 /// In the order in which messages list them.
-pub(super) const FIELDS: [(&str, Field); 13] = [
-    ("host", Field::Text(TextField::Host)),
-    ("name", Field::Text(TextField::Name)),
-    ("model", Field::Text(TextField::Model)),
-    ("serial", Field::Text(TextField::Serial)),
-    ("firmware", Field::Text(TextField::Firmware)),
-    ("kind", Field::Text(TextField::Kind)),
-    ("link", Field::Text(TextField::Link)),
-    ("target", Field::Text(TextField::Target)),
-    ("capacity", Field::Number(NumberField::Capacity)),
-    ("fill", Field::Number(NumberField::Fill)),
-    ("temperature", Field::Number(NumberField::Temperature)),
-    ("seen", Field::Number(NumberField::Seen)),
-    ("there", Field::There),
+pub(super) const FIELDS: [(&str, DriveField); 13] = [
+    ("host", DriveField::Text(TextField::Host)),
+    ("name", DriveField::Text(TextField::Name)),
+    ("model", DriveField::Text(TextField::Model)),
+    ("serial", DriveField::Text(TextField::Serial)),
+    ("firmware", DriveField::Text(TextField::Firmware)),
+    ("kind", DriveField::Text(TextField::Kind)),
+    ("link", DriveField::Text(TextField::Link)),
+    ("target", DriveField::Text(TextField::Target)),
+    ("capacity", DriveField::Number(NumberField::Capacity)),
+    ("fill", DriveField::Number(NumberField::Fill)),
+    ("temperature", DriveField::Number(NumberField::Temperature)),
+    ("seen", DriveField::Number(NumberField::Seen)),
+    ("there", DriveField::There),
 ];
 
-impl Field {
+impl DriveField {
     pub(super) fn named(name: &str) -> Option<Self> {
         let found = FIELDS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, field)| *field)
@@ -65,7 +65,7 @@ impl Field {
 
 impl TextField {
     pub(super) fn name(self) -> &'static str {
-        Field::Text(self).name()
+        DriveField::Text(self).name()
     }
 
     /// `None`: the drive does not have it.
@@ -87,7 +87,7 @@ impl TextField {
 
 impl NumberField {
     pub(super) fn name(self) -> &'static str {
-        Field::Number(self).name()
+        DriveField::Number(self).name()
     }
 
     /// Bytes, a part of 1, °C, seconds; `None`: the drive does not have it.

@@ -1,8 +1,8 @@
 //! From words to an expression: `not` binds closest, then `and`, then `or`.
 
-use super::fields::{FIELDS, Field, NumberField, TextField};
-use super::words::{PlacedWord, Word, words};
-use super::{Condition, Expression, Relation, SelectorError, Wanted};
+use super::fields::{DriveField, FIELDS, NumberField, TextField};
+use super::words::{ExprWord, PlacedWord, words};
+use super::{Condition, Expression, Relation, SelectorError, WantedText};
 use drivescope_model::drive::DriveKind;
 use drivescope_model::nearest::nearest;
 use regex_lite::{Regex, RegexBuilder};
@@ -18,19 +18,19 @@ pub(super) fn parse(text: &str) -> Result<Expression, SelectorError> {
     let mut parser = Parser { words: words(text)?, at: 0 };
     let expression = parser.any(0)?;
     match parser.peek() {
-        Word::End => Ok(expression),
+        ExprWord::End => Ok(expression),
         _ => Err(parser.expected("and, or, or the end")),
     }
 }
 
 struct Parser {
-    /// The last one is [`Word::End`].
+    /// The last one is [`ExprWord::End`].
     words: Vec<PlacedWord>,
     at: usize,
 }
 
 impl Parser {
-    fn peek(&self) -> &Word {
+    fn peek(&self) -> &ExprWord {
         &self.words[self.at].word
     }
 
@@ -45,7 +45,7 @@ impl Parser {
         word
     }
 
-    fn take(&mut self, word: &Word) -> bool {
+    fn take(&mut self, word: &ExprWord) -> bool {
         let is_next = self.peek() == word;
         if is_next {
             self.next();
@@ -60,7 +60,7 @@ impl Parser {
 
     fn any(&mut self, depth: usize) -> Result<Expression, SelectorError> {
         let mut parts = vec![self.all(depth)?];
-        while self.take(&Word::Or) {
+        while self.take(&ExprWord::Or) {
             parts.push(self.all(depth)?);
         }
         Ok(one_or(parts, Expression::Any))
@@ -68,7 +68,7 @@ impl Parser {
 
     fn all(&mut self, depth: usize) -> Result<Expression, SelectorError> {
         let mut parts = vec![self.one(depth)?];
-        while self.take(&Word::And) {
+        while self.take(&ExprWord::And) {
             parts.push(self.one(depth)?);
         }
         Ok(one_or(parts, Expression::All))
@@ -79,32 +79,32 @@ impl Parser {
             let message = format!("nested too deeply: {DEPTH_MAX} levels at most");
             return Err(SelectorError { column: self.column(), message });
         }
-        if self.take(&Word::Not) {
+        if self.take(&ExprWord::Not) {
             return Ok(Expression::Not(Box::new(self.one(depth + 1)?)));
         }
-        if self.take(&Word::Open) {
+        if self.take(&ExprWord::Open) {
             let inner = self.any(depth + 1)?;
-            return if self.take(&Word::Close) { Ok(inner) } else { Err(self.expected("')'")) };
+            return if self.take(&ExprWord::Close) { Ok(inner) } else { Err(self.expected("')'")) };
         }
         match self.peek().clone() {
-            Word::Bare(name) => self.condition(&name).map(Expression::Test),
+            ExprWord::Bare(name) => self.condition(&name).map(Expression::Test),
             _ => Err(self.expected("a field, not, or '('")),
         }
     }
 
     fn condition(&mut self, name: &str) -> Result<Condition, SelectorError> {
-        let Some(field) = Field::named(name) else { return Err(self.unknown_field(name)) };
+        let Some(field) = DriveField::named(name) else { return Err(self.unknown_field(name)) };
         self.next();
-        if field == Field::There && !matches!(self.peek(), Word::Operator(_)) {
+        if field == DriveField::There && !matches!(self.peek(), ExprWord::Operator(_)) {
             return Ok(Condition::IsThere(true));
         }
         let column = self.column();
-        let Word::Operator(operator) = *self.peek() else {
+        let ExprWord::Operator(operator) = *self.peek() else {
             return Err(self.expected("one of = != =~ !~ < <= > >="));
         };
         self.next();
         let placed = self.next();
-        let (Word::Bare(value) | Word::Quoted(value)) = &placed.word else {
+        let (ExprWord::Bare(value) | ExprWord::Quoted(value)) = &placed.word else {
             let message = format!("expected a value, found {}", shown(&placed.word));
             return Err(SelectorError { column: placed.column, message });
         };
@@ -114,7 +114,7 @@ impl Parser {
             fault(column, format!("{name} is {kind}: compare it with {fitting}"))
         };
         match field {
-            Field::Text(field) => {
+            DriveField::Text(field) => {
                 let (is_pattern, is_negated) = match operator {
                     "=" => (false, false),
                     "!=" => (false, true),
@@ -126,7 +126,7 @@ impl Parser {
                 let wanted = wanted.map_err(|message| fault(placed.column, message))?;
                 Ok(Condition::Text { field, wanted, is_negated })
             }
-            Field::Number(field) => {
+            DriveField::Number(field) => {
                 let Some(relation) = relation(operator) else {
                     return Err(wrong_operator("a number", "= != < <= > >="));
                 };
@@ -134,7 +134,7 @@ impl Parser {
                 let than = than.map_err(|message| fault(placed.column, message))?;
                 Ok(Condition::Number { field, relation, than })
             }
-            Field::There => {
+            DriveField::There => {
                 let is_yes = match value.to_ascii_lowercase().as_str() {
                     "yes" | "true" => true,
                     "no" | "false" => false,
@@ -186,15 +186,15 @@ fn number(field: NumberField, value: &str) -> Result<f64, String> {
     field.parse(value).map_err(|why| format!("{}: {why}", field.name()))
 }
 
-fn wanted(field: TextField, value: &str, is_pattern: bool) -> Result<Wanted, String> {
+fn wanted(field: TextField, value: &str, is_pattern: bool) -> Result<WantedText, String> {
     if is_pattern {
-        return pattern(value).map(Wanted::Pattern);
+        return pattern(value).map(WantedText::Pattern);
     }
     let names = DriveKind::ALL.map(DriveKind::name);
     if field == TextField::Kind && !names.iter().any(|name| name.eq_ignore_ascii_case(value)) {
         return Err(format!("no kind '{}'; kinds: {}", shortened(value), names.join(", ")));
     }
-    Ok(Wanted::Same(value.trim().to_lowercase()))
+    Ok(WantedText::Same(value.trim().to_lowercase()))
 }
 
 fn pattern(text: &str) -> Result<Regex, String> {
@@ -207,17 +207,17 @@ fn pattern(text: &str) -> Result<Regex, String> {
     compiled.map_err(|error| format!("the pattern cannot be used: {error}"))
 }
 
-fn shown(word: &Word) -> String {
+fn shown(word: &ExprWord) -> String {
     match word {
-        Word::Open => "'('".to_string(),
-        Word::Close => "')'".to_string(),
-        Word::And => "'and'".to_string(),
-        Word::Or => "'or'".to_string(),
-        Word::Not => "'not'".to_string(),
-        Word::Operator(operator) => format!("'{operator}'"),
-        Word::Bare(text) => format!("'{}'", shortened(text)),
-        Word::Quoted(text) => format!("\"{}\"", shortened(text)),
-        Word::End => "the end".to_string(),
+        ExprWord::Open => "'('".to_string(),
+        ExprWord::Close => "')'".to_string(),
+        ExprWord::And => "'and'".to_string(),
+        ExprWord::Or => "'or'".to_string(),
+        ExprWord::Not => "'not'".to_string(),
+        ExprWord::Operator(operator) => format!("'{operator}'"),
+        ExprWord::Bare(text) => format!("'{}'", shortened(text)),
+        ExprWord::Quoted(text) => format!("\"{}\"", shortened(text)),
+        ExprWord::End => "the end".to_string(),
     }
 }
 

@@ -8,7 +8,7 @@ const LENGTH_MAX: usize = 10_000;
 const SIGNS: &str = "()=!<>~&|\"'";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum ExprWord {
     Open,
     Close,
     And,
@@ -26,10 +26,10 @@ pub(super) enum Word {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PlacedWord {
     pub(super) column: usize,
-    pub(super) word: Word,
+    pub(super) word: ExprWord,
 }
 
-/// With [`Word::End`] at the end.
+/// With [`ExprWord::End`] at the end.
 pub(super) fn words(text: &str) -> Result<Vec<PlacedWord>, SelectorError> {
     let letters: Vec<char> = text.chars().take(LENGTH_MAX + 1).collect();
     if letters.len() > LENGTH_MAX {
@@ -48,28 +48,28 @@ pub(super) fn words(text: &str) -> Result<Vec<PlacedWord>, SelectorError> {
         found.push(PlacedWord { column: at + 1, word });
         at += length;
     }
-    found.push(PlacedWord { column: letters.len() + 1, word: Word::End });
+    found.push(PlacedWord { column: letters.len() + 1, word: ExprWord::End });
     Ok(found)
 }
 
 /// The word at the start of `letters`, which begin with none of the blanks, and its length.
-fn word_at(letters: &[char]) -> Result<(Word, usize), String> {
+fn word_at(letters: &[char]) -> Result<(ExprWord, usize), String> {
     let second = letters.get(1).copied();
     Ok(match (letters[0], second) {
-        ('(', _) => (Word::Open, 1),
-        (')', _) => (Word::Close, 1),
-        ('=', Some('~')) => (Word::Operator("=~"), 2),
-        ('=', Some('=')) => (Word::Operator("="), 2),
-        ('=', _) => (Word::Operator("="), 1),
-        ('!', Some('=')) => (Word::Operator("!="), 2),
-        ('!', Some('~')) => (Word::Operator("!~"), 2),
-        ('!', _) => (Word::Not, 1),
-        ('<', Some('=')) => (Word::Operator("<="), 2),
-        ('<', _) => (Word::Operator("<"), 1),
-        ('>', Some('=')) => (Word::Operator(">="), 2),
-        ('>', _) => (Word::Operator(">"), 1),
-        ('&', Some('&')) => (Word::And, 2),
-        ('|', Some('|')) => (Word::Or, 2),
+        ('(', _) => (ExprWord::Open, 1),
+        (')', _) => (ExprWord::Close, 1),
+        ('=', Some('~')) => (ExprWord::Operator("=~"), 2),
+        ('=', Some('=')) => (ExprWord::Operator("="), 2),
+        ('=', _) => (ExprWord::Operator("="), 1),
+        ('!', Some('=')) => (ExprWord::Operator("!="), 2),
+        ('!', Some('~')) => (ExprWord::Operator("!~"), 2),
+        ('!', _) => (ExprWord::Not, 1),
+        ('<', Some('=')) => (ExprWord::Operator("<="), 2),
+        ('<', _) => (ExprWord::Operator("<"), 1),
+        ('>', Some('=')) => (ExprWord::Operator(">="), 2),
+        ('>', _) => (ExprWord::Operator(">"), 1),
+        ('&', Some('&')) => (ExprWord::And, 2),
+        ('|', Some('|')) => (ExprWord::Or, 2),
         (quote @ ('"' | '\''), _) => quoted(letters, quote)?,
         (sign, _) if SIGNS.contains(sign) => {
             return Err(format!("unexpected '{sign}'; put values with such signs into quotes"));
@@ -79,7 +79,7 @@ fn word_at(letters: &[char]) -> Result<(Word, usize), String> {
 }
 
 /// A backslash stands for itself, as patterns need it, but before a quote.
-fn quoted(letters: &[char], quote: char) -> Result<(Word, usize), String> {
+fn quoted(letters: &[char], quote: char) -> Result<(ExprWord, usize), String> {
     let mut text = String::new();
     let mut at = 1;
     while let Some(&letter) = letters.get(at) {
@@ -88,7 +88,7 @@ fn quoted(letters: &[char], quote: char) -> Result<(Word, usize), String> {
                 text.push(quote);
                 at += 1;
             }
-            _ if letter == quote => return Ok((Word::Quoted(text), at + 1)),
+            _ if letter == quote => return Ok((ExprWord::Quoted(text), at + 1)),
             _ => text.push(letter),
         }
         at += 1;
@@ -96,15 +96,15 @@ fn quoted(letters: &[char], quote: char) -> Result<(Word, usize), String> {
     Err(format!("the quote {quote} is not closed"))
 }
 
-fn bare(letters: &[char]) -> (Word, usize) {
+fn bare(letters: &[char]) -> (ExprWord, usize) {
     let is_inner = |letter: &&char| !letter.is_whitespace() && !SIGNS.contains(**letter);
     let text: String = letters.iter().take_while(is_inner).collect();
     let length = text.chars().count();
     let word = match text.to_ascii_lowercase().as_str() {
-        "and" => Word::And,
-        "or" => Word::Or,
-        "not" => Word::Not,
-        _ => Word::Bare(text),
+        "and" => ExprWord::And,
+        "or" => ExprWord::Or,
+        "not" => ExprWord::Not,
+        _ => ExprWord::Bare(text),
     };
     (word, length)
 }

@@ -11,6 +11,10 @@ pub fn drives(arguments: &DrivesArguments) -> Result<Code, Failure> {
     let mut drives = access::open(&arguments.store, false)?.drives()?;
     let fleet_is_empty = drives.is_empty();
     drives.retain(|drive| selector.as_ref().is_none_or(|it| it.matches(drive)));
+    drives.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|it| (&it.host, &it.host_id, &it.drive.name));
+        a.cmp(&b)
+    });
     if arguments.json {
         output::print_document(&drives);
     } else {

@@ -177,15 +177,14 @@ fn show_dry_run(arguments: &SubmitArguments, plan: &JobPlan, choice: &Choice) {
     }
     let style = output::style();
     output::print(&fleet::chosen_drives(chosen, style));
-    output::print(&fleet::left_out_drives(left_out, style));
+    fleet::left_out_drives(left_out).iter().for_each(|line| output::print_wrapped(line));
     if let Err(SerialFault::Missing(serials)) = choice.jobs(&arguments.serial) {
         output::print_wrapped(&clean(&format!("{}: {}", choice.why_serials(), options(&serials))));
     }
 }
 
 fn say_left_out(choice: &Choice) {
-    let lines = fleet::left_out_drives(&choice.left_out, output::style());
-    lines.lines().for_each(|line| output::remark(line.trim_start()));
+    fleet::left_out_drives(&choice.left_out).iter().for_each(|line| output::remark(line));
 }
 
 fn of_serials(fault: &SerialFault, choice: &Choice) -> Failure {
