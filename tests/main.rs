@@ -20,6 +20,15 @@ mod compare;
 mod deployments;
 mod engines;
 mod files;
+/// `fleet`: drives of many machines chosen, jobs submitted, watched and cancelled.
+#[cfg(feature = "fleet")]
+mod fleet;
+/// `fleet outliers`, `fleet export`.
+#[cfg(feature = "fleet")]
+mod fleet_outliers;
+/// `serve`: pages of hosts, drives and jobs of a fleet.
+#[cfg(all(feature = "fleet", feature = "web"))]
+mod fleet_pages;
 mod health;
 mod healthy_models;
 mod history;

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeReports, makeRuns, serve, surfaceSeries } from './program.mjs';
 import { Checks } from './checks.mjs';
+import { looksAtFleet, withFleet } from './fleet.mjs';
 import { pointsAtCharts, tellsWithoutScript, usesTheSite } from './site.mjs';
 
 const [binary, work, executablePath, pictures] = process.argv.slice(2);
@@ -55,10 +56,13 @@ try {
     ['history', '/history?drive=SIM-WD40EFRX', ['Over time', 'new since the run before']],
     ['models', '/models', ['sim:wd40efrx']],
     ['measure', '/measure?target=sim:wd40efrx', ['What it may write']],
+    ['no fleet', '/fleet', ['A fleet needs a store on a server']],
     ['not found', '/runs/000000000000', ['No such run', 'All runs']],
   ];
   for (const [name, path, parts] of pages) await checks.page(name, at(path), parts);
   console.log(`pages looked at: ${elapsed()}`);
+  await withFleet(binary, scratch, (atFleet) => looksAtFleet(checks, atFleet));
+  console.log(`fleet looked at: ${elapsed()}`);
   await usesTheSite(checks, at, scratch, runs);
   await tellsWithoutScript(checks, at, runs);
   const series = await surfaceSeries(binary, scratch, runs.disk[0]);

@@ -12,7 +12,7 @@ const call = promisify(execFile);
 export const EVIL = '<b id="evil">&"\'\u001b[31m';
 
 /** A model's name of 300 letters without a blank, and a label of 300 that is read from right to left. */
-const LONG_MODEL = 'LONGMODEL-'.repeat(30);
+export const LONG_MODEL = 'LONGMODEL-'.repeat(30);
 const LONG_LABEL = 'כונן '.repeat(60);
 
 function environment(scratch) {
@@ -22,7 +22,7 @@ function environment(scratch) {
   };
 }
 
-async function drivescope(binary, scratch, words) {
+export async function drivescope(binary, scratch, words) {
   const options = { env: environment(scratch), cwd: scratch, maxBuffer: 1 << 26 };
   return (await call(binary, words, options)).stdout;
 }
@@ -74,9 +74,10 @@ export async function surfaceSeries(binary, scratch, id) {
   return series.find(({ key }) => key === 'surface.read.mb_s');
 }
 
-/** A server on a free port, and how to end it. */
+/** A server on a free port for a store, a file in `scratch` or an address, and how to end it. */
 export async function serve(binary, scratch, store) {
-  const words = ['serve', '--listen', '127.0.0.1:0', '--store', join(scratch, store)];
+  const named = store.includes('://') ? store : join(scratch, store);
+  const words = ['serve', '--listen', '127.0.0.1:0', '--store', named];
   const child = spawn(binary, words, { env: environment(scratch), cwd: scratch, stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const lines = createInterface({ input: child.stdout });

@@ -1,5 +1,9 @@
 //! From a suite and a target to a plan that can be printed before anything runs.
 
+mod unseen;
+
+pub use unseen::{UnseenPlace, plan_unseen};
+
 use crate::error::BenchError;
 use crate::plan::expected_speed::ExpectedSpeed;
 use crate::plan::plan_context::PlanContext;
@@ -128,8 +132,19 @@ fn plan_at(
         zoned: target.zoned(),
         round_requests_max: round_requests_max(&suite, target),
     };
+    let planned = tests_of(&context, own_bytes);
+    let own_folder = (info.kind == TargetKind::Directory)
+        .then(|| format!("{}/.drivescope-…", info.path.trim_end_matches('/')));
+    let tests = planned.iter().map(|planned| planned.test).collect();
+    let suite = Suite { tests, ..suite };
+    Ok(Plan { suite, seed, engine, tests: planned, own_folder, own_bytes })
+}
+
+/// The plans of a suite's tests, in the order in which they run.
+fn tests_of(context: &PlanContext<'_>, own_bytes: Bytes) -> Vec<PlannedTest> {
+    let tests = context.suite.tests.iter();
     let mut planned: Vec<PlannedTest> =
-        suite.tests.iter().map(|&test| workloads::find(test).plan(&context)).collect();
+        tests.map(|&test| workloads::find(test).plan(context)).collect();
     planned.sort_by_key(|test| !only_reads(test));
     let needs_it = |test: &&mut PlannedTest| {
         test.skip.is_none() && workloads::find(test.test).needs_test_file()
@@ -137,16 +152,12 @@ fn plan_at(
     if let Some(first) = planned.iter_mut().find(needs_it) {
         first.cost = first.cost
             + Cost {
-                seconds: typical.layout_s(own_bytes),
+                seconds: context.typical.layout_s(own_bytes),
                 written_bytes: own_bytes.0,
                 ..Cost::default()
             };
     }
-    let own_folder = (info.kind == TargetKind::Directory)
-        .then(|| format!("{}/.drivescope-…", info.path.trim_end_matches('/')));
-    let tests = planned.iter().map(|planned| planned.test).collect();
-    let suite = Suite { tests, ..suite };
-    Ok(Plan { suite, seed, engine, tests: planned, own_folder, own_bytes })
+    planned
 }
 
 /// Whether a test only reads what is there. Such tests come first: random writes of others leave a shingled disk

@@ -177,6 +177,11 @@ fn read(path: &Path) -> Result<(String, String), SuiteError> {
     Ok((name, text))
 }
 
+/// A suite that was sent as text; `name` is its name if the text has none.
+pub fn of_text(name: &str, text: &str) -> Result<Suite, SuiteError> {
+    parse(&format!("{name}.toml"), text)
+}
+
 /// An error after the text `before`.
 fn broken(path: &str, before: &str, message: String) -> SuiteError {
     SuiteError::Broken {

@@ -13,6 +13,7 @@ mod aligned_buffer;
 pub mod direct_io;
 pub mod document_file;
 pub mod error;
+pub mod export_folder;
 pub mod gate;
 mod holes;
 pub mod io_file;

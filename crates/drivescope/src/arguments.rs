@@ -17,8 +17,8 @@ pub use advise::AdviseArguments;
 pub use check::CheckArguments;
 #[cfg(feature = "fleet")]
 pub use fleet::{
-    AgentArguments, CancelArguments, DrivesArguments, FleetCommand, HostsArguments,
-    StatusArguments, SubmitArguments,
+    AgentArguments, CancelArguments, DrivesArguments, FleetCommand, FleetExportArguments,
+    HostsArguments, OutliersArguments, StatusArguments, SubmitArguments,
 };
 pub use raw_writes::RawArguments;
 #[cfg(feature = "web")]

@@ -281,7 +281,9 @@ impl<M: Machine> Agent<M> {
             }
         };
         let mut record = JobRecord::of(&job, decision::writes_device(&task.plan));
-        record.crashes = known.map_or(0, |it| it.crashes);
+        if let Some(known) = known {
+            (record.crashes, record.begun) = (known.crashes, known.begun + 1);
+        }
         self.machine.keep(&record).map_err(AgentError::Record)?;
         match self.machine.start(&task) {
             Ok(started) => {
@@ -312,9 +314,9 @@ impl<M: Machine> Agent<M> {
     fn task(&mut self, job: &TakenJob) -> Result<JobTask, String> {
         let plan = submission::read(&job.plan)?;
         let drive = self.drive(&job.drive)?;
-        decision::check(&plan, job, &drive, self.machine.facts().ceiling)?;
+        let path = decision::check(&plan, job, &drive, self.machine.facts().ceiling)?;
         let barrier = job.go_at_unix_us.map(|at| self.barrier(at)).transpose()?;
-        Ok(JobTask { job: job.clone(), plan, drive, barrier })
+        Ok(JobTask { job: job.clone(), plan, drive, path, barrier })
     }
 
     fn drive(&mut self, key: &str) -> Result<FleetDrive, String> {

@@ -4,9 +4,12 @@
 //! gives up its jobs.
 
 pub mod agent;
+pub mod choice;
 pub mod selector;
 mod sql;
 pub mod submission;
 pub mod tables;
+#[cfg(test)]
+mod testing;
 
 pub use tables::FleetTables;

@@ -140,21 +140,41 @@ pub const COUNTS: &str = "SELECT submission, state, COUNT(*),
     GROUP BY submission, state";
 
 /// Hosts by name: facts, seconds since they were seen, drives, missing drives as JSON (`facts`, `seen_s_ago`), waiting
-/// and running jobs, another host of this machine id.
-pub const HOSTS: &str = "SELECT facts, EXTRACT(EPOCH FROM now() - last_seen)::FLOAT8,
-        (SELECT COUNT(*) FROM fleet_drives WHERE host_id = host.id AND is_there = 1),
-        COALESCE((SELECT json_agg(json_build_object('facts', drive.facts,
-                'seen_s_ago', EXTRACT(EPOCH FROM now() - drive.last_seen)) ORDER BY key)
-            FROM fleet_drives drive WHERE host_id = host.id AND is_there = 0), '[]')::TEXT,
-        COALESCE(job.waiting, 0), COALESCE(job.running, 0),
-        (SELECT other.name || ' (' || LEFT(other.id, 8) || ')' FROM fleet_hosts other
-            WHERE other.machine = host.machine AND other.id <> host.id ORDER BY other.last_seen DESC LIMIT 1)
-    FROM fleet_hosts host LEFT JOIN (
+/// and running jobs, another host of this machine id. Each table is read once, since there may be ten
+/// thousand hosts.
+pub const HOSTS: &str = "SELECT facts, EXTRACT(EPOCH FROM now() - last_seen)::FLOAT8, COALESCE(there.count, 0),
+        COALESCE(gone.drives, '[]')::TEXT, COALESCE(job.waiting, 0), COALESCE(job.running, 0),
+        CASE WHEN COUNT(*) OVER (PARTITION BY machine) > 1 THEN (
+            SELECT other.name || ' (' || LEFT(other.id, 8) || ')' FROM fleet_hosts other
+            WHERE other.machine = host.machine AND other.id <> host.id ORDER BY other.last_seen DESC LIMIT 1) END
+    FROM fleet_hosts host
+    LEFT JOIN (SELECT host_id, COUNT(*) FROM fleet_drives WHERE is_there = 1 GROUP BY host_id) there
+        ON there.host_id = host.id
+    LEFT JOIN (SELECT host_id, json_agg(json_build_object('facts', facts,
+                'seen_s_ago', EXTRACT(EPOCH FROM now() - last_seen)) ORDER BY key) drives
+        FROM fleet_drives WHERE is_there = 0 GROUP BY host_id) gone ON gone.host_id = host.id
+    LEFT JOIN (
         SELECT host_id, COUNT(*) FILTER (WHERE state = 'waiting') waiting,
             COUNT(*) FILTER (WHERE state = 'running') running
         FROM fleet_jobs WHERE state IN ('waiting', 'running') GROUP BY host_id) job
         ON job.host_id = host.id
     ORDER BY host.name, host.id";
+
+/// Whether there is a host: 1 or 0.
+pub const HAS_HOSTS: &str = "SELECT COUNT(*) FROM (SELECT 1 FROM fleet_hosts LIMIT 1) one";
+
+/// Of each drive in the newest `$1` runs, the newest sequential rate: run, host, drive's name, model, serial number,
+/// firmware, MB/s. Looks into two places of an index for each run, so that no metrics of others are read.
+pub const NEWEST_RATES: &str = "WITH newest AS MATERIALIZED (
+        SELECT id, started_unix_us, host, drive_name, drive_model, drive_serial, drive_firmware
+        FROM runs ORDER BY started_unix_us DESC, id DESC LIMIT $1)
+    SELECT DISTINCT ON (host, drive_name, drive_model, drive_serial)
+        id, host, drive_name, drive_model, drive_serial, drive_firmware, rate.mb_s
+    FROM newest, LATERAL (SELECT MAX(value) mb_s FROM metrics
+        WHERE run_id = newest.id AND valid = 1
+            AND key IN ('transfer.seq1m_q8t1.read.mb_s', 'transfer.seq1m_q1t1.read.mb_s')) rate
+    WHERE rate.mb_s IS NOT NULL
+    ORDER BY host, drive_name, drive_model, drive_serial, started_unix_us DESC, id DESC";
 
 /// Drives: host, name of the host, facts, whether it is there, seconds since it was announced. Of a drive that moved
 /// between hosts, the newest.

@@ -2,8 +2,8 @@
 
 use crate::sql;
 use drivescope_model::fleet::{
-    AgentFacts, FleetDrive, FleetHost, FleetJob, HostDrive, JobPlan, JobState, NewJob, Submission,
-    TakenJob,
+    AgentFacts, DriveRate, FleetDrive, FleetHost, FleetJob, HostDrive, JobPlan, JobState, NewJob,
+    Submission, TakenJob,
 };
 use drivescope_store::{ServerTables, SqlRow, SqlValue, StoreError, StoreLocation, WrongType};
 use serde::{Deserialize, Serialize};
@@ -336,6 +336,25 @@ impl FleetTables {
                 drive: parsed(&row.text()?)?,
                 is_there: row.int()? == 1,
                 seen_s_ago: row.float()?,
+            })
+        })
+    }
+
+    pub fn has_hosts(&self) -> Result<bool, StoreError> {
+        Ok(self.tables.read(sql::HAS_HOSTS, &[], SqlRow::int)?.first() == Some(&1))
+    }
+
+    /// Of each drive that the newest `runs` runs measured.
+    pub fn newest_rates(&self, runs: u32) -> Result<Vec<DriveRate>, StoreError> {
+        self.tables.read(sql::NEWEST_RATES, &[runs.into()], |row| {
+            Ok(DriveRate {
+                run_id: row.text()?,
+                host: row.optional_text()?,
+                name: row.optional_text()?,
+                model: row.optional_text()?,
+                serial: row.optional_text()?,
+                firmware: row.optional_text()?,
+                read_mb_s: row.float()?,
             })
         })
     }

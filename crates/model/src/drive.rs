@@ -32,6 +32,39 @@ pub enum DriveKind {
     Unknown,
 }
 
+impl DriveKind {
+    pub const ALL: [Self; 11] = [
+        Self::HardDisk,
+        Self::Ssd,
+        Self::Nvme,
+        Self::Card,
+        Self::Optical,
+        Self::Virtual,
+        Self::Loop,
+        Self::Memory,
+        Self::Composite,
+        Self::Simulated,
+        Self::Unknown,
+    ];
+
+    /// As in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HardDisk => "hard-disk",
+            Self::Ssd => "ssd",
+            Self::Nvme => "nvme",
+            Self::Card => "card",
+            Self::Optical => "optical",
+            Self::Virtual => "virtual",
+            Self::Loop => "loop",
+            Self::Memory => "memory",
+            Self::Composite => "composite",
+            Self::Simulated => "simulated",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// Zones that can only be written anew from their beginning, and who sees to that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -265,6 +298,13 @@ mod tests {
         .unwrap();
         change(&mut drive);
         drive
+    }
+
+    #[test]
+    fn kinds_are_named_as_in_documents() {
+        for kind in DriveKind::ALL {
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Machines, drives and jobs of a fleet: what agents announce, what is asked of them, and how it stands.
 
 use crate::drive::{Drive, DriveKind};
-use crate::plan::WriteLevel;
+use crate::plan::{Cost, WriteLevel};
 use serde::{Deserialize, Serialize};
 
 /// Version of [`JobPlan`]. An agent refuses plans of a later one.
@@ -42,6 +42,8 @@ impl FleetDrive {
             }
             _ => format!("{host}|{}", drive.name),
         };
+        // A database takes no NUL, which some bridges report.
+        let key = key.replace('\0', "");
         let misaligned = drive.partitions.iter().filter(|it| it.misaligned_bytes > 0);
         Self {
             key,
@@ -114,6 +116,39 @@ pub struct HostDrive {
     pub is_there: bool,
     /// Since its host announced it last.
     pub seen_s_ago: f64,
+}
+
+/// A drive that a submission chooses, and what its job is expected to take there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChosenDrive {
+    #[serde(flatten)]
+    pub drive: HostDrive,
+    /// What is measured: a directory, a device node, or `sim:…`.
+    pub place: String,
+    pub cost: Cost,
+}
+
+/// A drive that a selector matches and a submission leaves out.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LeftOutDrive {
+    pub host: String,
+    pub name: String,
+    pub reason: String,
+}
+
+/// How fast a drive read in its newest stored run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriveRate {
+    pub run_id: String,
+    /// Name of the host that measured it.
+    pub host: Option<String>,
+    /// Kernel name there.
+    pub name: Option<String>,
+    pub model: Option<String>,
+    pub serial: Option<String>,
+    pub firmware: Option<String>,
+    /// Sequential reads of 1 MiB.
+    pub read_mb_s: f64,
 }
 
 /// What is to be measured, as the submitter sends it: agents need no suite of that name.
@@ -203,6 +238,10 @@ impl JobState {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
 
+    pub const fn is_problem(self) -> bool {
+        matches!(self, Self::Failed | Self::Refused | Self::Unknown)
+    }
+
     pub const fn has_ended(self) -> bool {
         !matches!(self, Self::Waiting | Self::Running)
     }
@@ -232,6 +271,14 @@ pub struct FleetJob {
     pub message: Option<String>,
     /// Of a start at one instant: how much later the first measurement began.
     pub skew_ms: Option<f64>,
+}
+
+impl FleetJob {
+    /// For people: a running job whose agent is lost is unknown.
+    pub fn state_seen(&self) -> JobState {
+        let is_lost = self.state == JobState::Running && self.overdue_s.is_some();
+        if is_lost { JobState::Unknown } else { self.state }
+    }
 }
 
 /// A job that an agent has taken.

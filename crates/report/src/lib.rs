@@ -3,6 +3,7 @@
 
 pub mod chart;
 pub mod export;
+pub mod fleet;
 pub mod markdown;
 pub mod page;
 pub mod text;
@@ -14,6 +15,7 @@ mod dates;
 mod drive_class;
 mod figure_grid;
 mod first_seen;
+mod fleet_outliers;
 mod health_facts;
 mod history;
 mod imprint;
@@ -37,6 +39,7 @@ pub use comparison::{ComparedMetric, MetricRatio, RunComparison, compare};
 pub use drive_class::known_drives::KnownDrive;
 pub use drive_class::strips::class_strips;
 pub use export::anonymize::anonymized;
+pub use fleet_outliers::{FDR, FleetOutliers, OddDrive, fleet_keys, fleet_outliers};
 pub use history::charts::history_charts;
 pub use history::{
     DriveHistory, HistoryRun, HistoryValue, MetricChange, MetricHistory, RUNS_MIN, history,

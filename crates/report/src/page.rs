@@ -5,6 +5,7 @@ mod comparison;
 mod document;
 mod figures;
 mod findings;
+mod fleet_outliers;
 mod grid;
 mod health;
 mod history;
@@ -27,6 +28,7 @@ use drivescope_model::{Bytes, Run, Secs, TestResult, TestStatus};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 pub use comparison::comparison_page;
+pub use fleet_outliers::fleet_outliers_page;
 pub use health::folded_health;
 pub use history::history_page;
 pub use script::{PageHashes, page_hashes, page_script};

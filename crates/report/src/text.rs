@@ -6,6 +6,7 @@ mod comparison;
 mod decision;
 mod drive_list;
 mod findings;
+mod fleet_outliers;
 mod footer;
 mod gate;
 mod header;
@@ -33,6 +34,8 @@ pub(crate) use comparison::{best_of, factor, metric_unit, sentences, simulated_b
 pub use comparison::{comparison, thresholds};
 pub use drive_list::{drive_list, drive_list_in_full};
 pub use findings::{finding_explained, findings, findings_in_brief};
+pub use fleet_outliers::fleet_outliers;
+pub(crate) use fleet_outliers::{figure_words, outlier_notes, outlier_sentence, q_words};
 pub use gate::gate;
 pub use header::header;
 pub use history::history;

@@ -159,6 +159,10 @@ pub(crate) struct Searches {
     pub count: &'static str,
     /// As [`sql::NEWEST_OF_DRIVES`](crate::sql::NEWEST_OF_DRIVES).
     pub newest_of_drives: &'static str,
+    /// As [`sql::NEWEST_RUNS`](crate::sql::NEWEST_RUNS).
+    pub newest_runs: &'static str,
+    /// As [`sql::NEWEST_FIGURES`](crate::sql::NEWEST_FIGURES).
+    pub newest_figures: &'static str,
 }
 
 /// Work of a transaction; it may be called again after a lost connection.

@@ -10,6 +10,7 @@ mod document;
 mod drive_runs;
 mod error;
 mod location;
+mod measured_drives;
 mod outbox;
 #[cfg(feature = "postgres")]
 mod postgres;

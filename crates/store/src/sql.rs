@@ -225,6 +225,22 @@ pub(crate) const NEWEST_OF_DRIVES: &str = "SELECT id, drive_name, drive_model, d
     WHERE place = 1
     ORDER BY started_unix_us DESC, id DESC";
 
+/// The newest runs, as many as the parameter says, of each target with its drive and suite that ended by themselves: a
+/// table of the query that follows.
+pub(crate) const NEWEST_RUNS: &str = "WITH newest AS (
+    SELECT id, started_at, started_unix_us, suite, target, drive_name, drive_model, drive_serial, simulated,
+        CAST(NULL AS TEXT)
+    FROM (SELECT id, started_at, started_unix_us, suite, target, drive_name, drive_model, drive_serial,
+            simulated, ROW_NUMBER() OVER (
+                PARTITION BY target, drive_name, drive_model, drive_serial, suite
+                ORDER BY started_unix_us DESC, id DESC) number
+        FROM runs WHERE status IN ('done', 'failed')) numbered
+    WHERE number <= $1)";
+
+/// Their valid figures: parameters of keys in place of `KEYS`.
+pub(crate) const NEWEST_FIGURES: &str = "SELECT id, key, value FROM newest
+    JOIN metrics ON run_id = id WHERE valid = 1 AND value > 0 AND key IN (KEYS) ORDER BY id, ordinal";
+
 /// Runs that wait for a server, in a file; made when the first one does.
 pub(crate) const CREATE_WAITING: &str = "CREATE TABLE IF NOT EXISTS waiting (
         run_id TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -267,6 +283,7 @@ mod tests {
         COUNT_ALL,
         IDS,
         NEWEST_OF_DRIVES,
+        NEWEST_RUNS,
     ];
 
     /// Numbers of the parameters in the order of their first appearance.

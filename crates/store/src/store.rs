@@ -1,6 +1,6 @@
 //! The store: saving runs and finding them.
 
-use crate::backend::{RunColumns, SqlRow, SqlValue, Statements, StoreTables, WrongType};
+use crate::backend::{RunColumns, Searches, SqlRow, SqlValue, Statements, StoreTables, WrongType};
 use crate::document::{self, FormatError, ID_DIGITS};
 use crate::error::{StoreError, StoreFault};
 use crate::location::{StoreLocation, StorePlace};
@@ -202,7 +202,7 @@ impl Store {
     }
 
     /// All ids, the oldest run first.
-    pub(crate) fn ids(&self) -> Result<Vec<String>, StoreError> {
+    pub fn ids(&self) -> Result<Vec<String>, StoreError> {
         self.select(sql::IDS, &[], SqlRow::text)
     }
 
@@ -251,6 +251,10 @@ impl Store {
         let message =
             format!("no run id starts with '{name}' in {shown}; drivescope runs{words} lists them");
         StoreError::new(StoreFault::NoRun, message)
+    }
+
+    pub(crate) fn searches(&self) -> &'static Searches {
+        self.tables.searches()
     }
 
     pub(crate) fn select<T>(

@@ -8,6 +8,7 @@
 //! only saves reloading.
 
 mod browser_run;
+mod fleet_view;
 mod form;
 mod front_door;
 mod guard;
@@ -17,9 +18,12 @@ mod routes;
 mod run_board;
 mod server;
 mod site;
+#[cfg(test)]
+mod testing;
 mod token;
 mod workbench;
 
+pub use fleet_view::{FleetDrives, FleetFault, FleetView, ListedSubmission};
 pub use guard::Guard;
 pub use level::BrowserLevel;
 pub use run_board::{BoardProgress, RateCurve, RunBoard, RunEnd};

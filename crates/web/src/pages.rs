@@ -3,6 +3,7 @@
 
 mod drives;
 mod error;
+pub mod fleet;
 mod layout;
 mod live;
 mod measure;

@@ -43,6 +43,11 @@ pub fn router(site: Arc<Site>) -> Router {
         .route("/compare", get(compare))
         .route("/history", get(history))
         .route("/models", get(models))
+        .route("/fleet", get(fleet_hosts))
+        .route("/fleet/drives", get(fleet_drives))
+        .route("/fleet/jobs", get(fleet_submissions))
+        .route("/fleet/submission", get(fleet_submission))
+        .route("/fleet/outliers", get(fleet_outliers))
         .route("/metrics", get(drive_metrics))
         .route("/measure", get(measure).post(start))
         .route("/live/{number}", get(live))
@@ -51,7 +56,7 @@ pub fn router(site: Arc<Site>) -> Router {
         .route("/serve.css", get(style))
         .route("/serve.js", get(script))
         .route("/icon.svg", text("image/svg+xml", pages::ICON))
-        .fallback(async || PageError::nothing_here().into_response())
+        .fallback(async |State(site): Shared| PageError::nothing_here().shown(&site))
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(Arc::clone(&site), front_door))
         .with_state(site)
@@ -64,10 +69,15 @@ async fn made<T: IntoResponse + Send + 'static>(
     site: Arc<Site>,
     make: impl FnOnce(&Site) -> Result<T, PageError> + Send + 'static,
 ) -> Response {
-    match tokio::task::spawn_blocking(move || make(&site).into_response()).await {
+    let shared = Arc::clone(&site);
+    let make = move || match make(&shared) {
+        Ok(page) => page.into_response(),
+        Err(error) => error.shown(&shared),
+    };
+    match tokio::task::spawn_blocking(make).await {
         Ok(answer) => answer,
         // What went wrong stands in the terminal.
-        Err(_) => PageError::broken().into_response(),
+        Err(_) => PageError::broken().shown(&site),
     }
 }
 
@@ -105,6 +115,26 @@ async fn history(State(site): Shared, RawQuery(query): RawQuery) -> Response {
 
 async fn models(State(site): Shared) -> Response {
     made(site, |site| Ok(pages::models(site))).await
+}
+
+async fn fleet_hosts(State(site): Shared, RawQuery(query): RawQuery) -> Response {
+    made(site, move |site| pages::fleet::hosts(site, &fields(query))).await
+}
+
+async fn fleet_drives(State(site): Shared, RawQuery(query): RawQuery) -> Response {
+    made(site, move |site| pages::fleet::drives(site, &fields(query))).await
+}
+
+async fn fleet_submissions(State(site): Shared) -> Response {
+    made(site, pages::fleet::submissions).await
+}
+
+async fn fleet_submission(State(site): Shared, RawQuery(query): RawQuery) -> Response {
+    made(site, move |site| pages::fleet::submission(site, &fields(query))).await
+}
+
+async fn fleet_outliers(State(site): Shared) -> Response {
+    made(site, pages::fleet::outliers).await
 }
 
 async fn drive_metrics(State(site): Shared, headers: HeaderMap) -> Response {
@@ -161,10 +191,10 @@ async fn stop(State(site): Shared, Path(number): Path<String>) -> Response {
 async fn events(State(site): Shared, Path(number): Path<String>) -> Response {
     let followed = match browser_run(&site, &number) {
         Ok(run) => run,
-        Err(error) => return error.into_response(),
+        Err(error) => return error.shown(&site),
     };
     let Ok(place) = Arc::clone(&followed.places).try_acquire_owned() else {
-        return PageError::too_many().into_response();
+        return PageError::too_many().shown(&site);
     };
     let begun = Instant::now();
     let follower = Follower { site, board: followed.board, sent: None, begun, _place: place };
@@ -203,5 +233,113 @@ impl Follower {
         self.sent.clone_from(&state.run);
         let event = Event::default().data(data);
         Some((event, state.end.is_none().then_some(self)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{FakeFleet, FakeWorkbench};
+    use crate::{Guard, Site, serve};
+    use drivescope_store::StoreLocation;
+    use std::io::{Read, Write};
+    use std::net::{SocketAddr, TcpListener, TcpStream};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    fn answer(address: SocketAddr, method: &str, path: &str) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close");
+        stream.write_all(format!("{head}\r\nOrigin: http://{address}\r\n\r\n").as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    /// What each request is answered, as status and page, by a server with this fleet.
+    fn answers(fleet: Option<FakeFleet>, requests: &[(&str, &str)]) -> Vec<(u16, String)> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let store = StoreLocation::of_file("/absent/runs.db");
+        let guard = Guard::new(address, &[], None);
+        let site = Arc::new(Site::new(store, Box::new(FakeWorkbench(fleet)), guard));
+        let stop = Arc::new(AtomicBool::new(false));
+        let served = {
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || serve(listener, site, &stop).unwrap())
+        };
+        let found = requests.iter().map(|(method, path)| {
+            let text = answer(address, method, path);
+            (text[9..12].parse().unwrap(), text)
+        });
+        let found = found.collect();
+        stop.store(true, Ordering::Release);
+        served.join().unwrap();
+        found
+    }
+
+    const PAGES: [(&str, &str); 6] = [
+        ("GET", "/fleet"),
+        ("GET", "/fleet/drives"),
+        ("GET", "/fleet/drives?by=group&model=WD40&firmware=82.0"),
+        ("GET", "/fleet/jobs"),
+        ("GET", "/fleet/submission?key=it%27s+1"),
+        ("GET", "/fleet/outliers"),
+    ];
+
+    #[test]
+    fn fleet_pages_show_and_change_nothing() {
+        let fleet = || Some(FakeFleet { has_hosts: true, is_silent: false });
+        let parts = [
+            "rack7-01",
+            "1 drive in 1 group by model and firmware",
+            "1 drive: WD40, firmware 82.0",
+            "/fleet/submission?key=nightly",
+            r"drivescope fleet cancel 'it'\''s 1'",
+            "<h1>One is odd</h1>",
+        ];
+        for ((status, page), part) in answers(fleet(), &PAGES).into_iter().zip(parts) {
+            let page = page.replace("&#39;", "'");
+            assert_eq!(status, 200, "{page}");
+            for part in [part, "<a href=\"/fleet\" aria-current=\"page\">Fleet", "only show"] {
+                assert!(page.contains(part), "{part}: {page}");
+            }
+            assert!(!page.contains("method=\"post\""), "{page}");
+        }
+        let others = [
+            ("POST", "/fleet"),
+            ("POST", "/fleet/submission?key=nightly"),
+            ("DELETE", "/fleet/jobs"),
+            ("GET", "/fleet/submission?key=absent"),
+            ("GET", "/fleet/submission"),
+            ("GET", "/models"),
+        ];
+        let found = answers(fleet(), &others);
+        let statuses: Vec<u16> = found.iter().map(|(status, _)| *status).collect();
+        assert_eq!(statuses, [405, 405, 405, 404, 404, 200]);
+        assert!(found.iter().skip(3).all(|(_, page)| page.contains("href=\"/fleet\"")));
+    }
+
+    #[test]
+    fn navigation_has_a_fleet_where_there_are_hosts() {
+        let pages = [("GET", "/models"), ("GET", "/fleet"), ("GET", "/absent")];
+        let without = answers(None, &pages);
+        assert_eq!(without[1].0, 404);
+        assert!(without[1].1.contains("store on a server"), "{}", without[1].1);
+        let empty = answers(Some(FakeFleet { has_hosts: false, is_silent: false }), &pages);
+        assert!(empty[1].0 == 200 && empty[1].1.contains("drivescope fleet agent"));
+        for (_, page) in [&without[0], &without[2], &empty[0], &empty[2]] {
+            assert!(!page.contains("href=\"/fleet\""), "{page}");
+        }
+    }
+
+    #[test]
+    fn silent_database_is_named_on_every_fleet_page() {
+        let fleet = FakeFleet { has_hosts: true, is_silent: true };
+        for (status, page) in answers(Some(fleet), &PAGES) {
+            assert_eq!(status, 503, "{page}");
+            assert!(
+                page.contains("has not answered for 8.00 s") && page.contains("href=\"/fleet\"")
+            );
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What the pages need of the program around them.
 
+use crate::fleet_view::FleetView;
 use crate::level::BrowserLevel;
 use crate::run_board::RunBoard;
 use drivescope_model::drive::Drive;
@@ -16,6 +17,8 @@ pub trait Workbench: Send + Sync {
     fn suites(&self) -> Vec<ListedSuite>;
     /// What a test answers, as a question.
     fn question(&self, test: TestKind) -> &'static str;
+    /// `None` where the store is not on a server.
+    fn fleet(&self) -> Option<&dyn FleetView>;
     /// Plans a run; nothing is opened yet.
     /// Errors: in one line, with the remedy.
     fn prepare(&self, wish: &RunWish) -> Result<Box<dyn PreparedRun>, String>;

@@ -84,14 +84,16 @@ impl ExpectedSpeed {
     /// Speeds that no drive below `target` is expected to pass; `None` where writing costs nothing, on a simulated
     /// drive.
     pub fn upper_bound(target: &Target) -> Option<Self> {
-        if target.info().kind == TargetKind::Simulated {
-            return None;
-        }
-        let in_memory = target.memory_backed().is_some();
-        Some(if in_memory { MEMORY_MAX } else { Self::upper_bound_of(target.drive()) })
+        let bound = Self::upper_bound_of(target.info().kind, target.drive())?;
+        Some(if target.memory_backed().is_some() { MEMORY_MAX } else { bound })
     }
 
-    fn upper_bound_of(drive: Option<&Drive>) -> Self {
+    /// The same, of a drive that is not in this machine.
+    pub(crate) fn upper_bound_of(kind: TargetKind, drive: Option<&Drive>) -> Option<Self> {
+        (kind != TargetKind::Simulated).then(|| Self::upper_bound_below(drive))
+    }
+
+    fn upper_bound_below(drive: Option<&Drive>) -> Self {
         let of = |mb_s, iops, queue_gain| Self { mb_s, iops, queue_gain };
         let link = drive.and_then(|drive| drive.link.as_ref()).map(|link| link.payload_mb_s);
         match drive.map(|drive| drive.kind) {

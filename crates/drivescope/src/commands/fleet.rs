@@ -1,8 +1,17 @@
 //! `fleet`: many machines on one store.
 
+mod access;
 mod agent;
+mod cancel;
+mod drives;
+mod export;
+mod hosts;
+mod key;
+mod outliers;
+mod start_time;
 mod status;
 mod submit;
+mod watch;
 
 use crate::arguments::FleetCommand;
 use crate::exit::{Code, Failure};
@@ -13,9 +22,11 @@ pub fn fleet(command: &FleetCommand, signals: &RunSignals) -> Result<Code, Failu
         FleetCommand::Agent(arguments) => agent::agent(arguments, signals),
         FleetCommand::Submit(arguments) => submit::submit(arguments),
         FleetCommand::Status(arguments) => status::status(arguments),
-        FleetCommand::Watch(arguments) => status::watch(arguments, signals),
-        FleetCommand::Cancel(arguments) => submit::cancel(arguments),
-        FleetCommand::Drives(arguments) => status::drives(arguments),
-        FleetCommand::Hosts(arguments) => status::hosts(arguments),
+        FleetCommand::Watch(arguments) => watch::watch(arguments, signals),
+        FleetCommand::Cancel(arguments) => cancel::cancel(arguments),
+        FleetCommand::Drives(arguments) => drives::drives(arguments),
+        FleetCommand::Hosts(arguments) => hosts::hosts(arguments),
+        FleetCommand::Outliers(arguments) => outliers::outliers(arguments),
+        FleetCommand::Export(arguments) => export::export(arguments),
     }
 }

@@ -2,6 +2,8 @@
 
 mod browser_run;
 mod drives_of_machine;
+#[cfg(feature = "fleet")]
+mod fleet_of_store;
 mod local_workbench;
 
 use crate::arguments::ServeArguments;

@@ -15,13 +15,14 @@ pub(super) fn writes_device(plan: &JobPlan) -> bool {
 }
 
 /// Whatever the database says: the ceiling holds, the plan is one that can be read, and contents are touched only of
-/// the drive whose serial number the submitter has named. Errors: why the job is refused.
+/// the drive whose serial number the submitter has named. Returns the path that is measured. Errors: why the job is
+/// refused.
 pub(super) fn check(
     plan: &JobPlan,
     job: &TakenJob,
     drive: &FleetDrive,
     ceiling: WriteLevel,
-) -> Result<(), String> {
+) -> Result<String, String> {
     if plan.level > ceiling {
         return Err(format!(
             "the plan writes at level {}, and this agent accepts {} at most (--ceiling)",
@@ -29,13 +30,14 @@ pub(super) fn check(
             ceiling.name()
         ));
     }
-    submission::check(plan)?;
+    let suite = submission::check(plan)?;
+    let (path, _) = submission::place_of(&suite, plan.level, drive)?;
     if plan.level < WriteLevel::Restore {
-        return Ok(());
+        return Ok(path);
     }
     let serial = drive.serial.as_deref().unwrap_or_default();
     match job.serial.as_deref() {
-        Some(confirmed) if confirmed == serial && !serial.is_empty() => Ok(()),
+        Some(confirmed) if confirmed == serial && !serial.is_empty() => Ok(path),
         Some(confirmed) => Err(format!(
             "the job is for a drive with serial number {confirmed}, and {} has {}",
             drive.name,
@@ -116,6 +118,7 @@ mod tests {
             drive: "d".into(),
             attempt: 1,
             writes_device,
+            begun: 1,
             crashes: 0,
             end: None,
         }

@@ -44,6 +44,8 @@ pub struct JobTask {
     pub job: TakenJob,
     pub plan: JobPlan,
     pub drive: FleetDrive,
+    /// What `drivescope run` is to measure.
+    pub path: String,
     pub barrier: Option<RunBarrier>,
 }
 
@@ -88,6 +90,8 @@ pub struct JobRecord {
     pub attempt: u32,
     /// Whether it writes to the device itself.
     pub writes_device: bool,
+    /// How often it was begun.
+    pub begun: u32,
     /// How often it ended without a result, and not because it was asked to.
     pub crashes: u32,
     /// How it ended; `None` as long as it runs.
@@ -112,6 +116,7 @@ impl JobRecord {
             drive: job.drive.clone(),
             attempt: job.attempt,
             writes_device,
+            begun: 1,
             crashes: 0,
             end: None,
         }

@@ -1,13 +1,16 @@
 //! The figures of runs as Parquet: a row for each metric, with its rounds as a list.
 
+mod columns;
+mod hive;
+mod runs;
+
+pub use hive::partition_of;
+pub use runs::runs_parquet;
+
+use columns::{column, list, optional, table};
 use drivescope_model::{Metric, Run, TestResult};
-use parquet::basic::Compression;
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
-use parquet::file::properties::WriterProperties;
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::parser::parse_message_type;
-use std::sync::Arc;
 
 const SCHEMA: &str = "
     message drivescope {
@@ -62,9 +65,7 @@ fn started_us(run: &Run) -> std::result::Result<i64, String> {
 }
 
 fn write(rows: &[MetricRow], starts: Vec<i64>) -> Result<Vec<u8>> {
-    let schema = Arc::new(parse_message_type(SCHEMA)?);
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
+    let mut file = table(SCHEMA)?;
     let mut group = file.next_row_group()?;
     let text = |of: for<'m> fn(&'m MetricRow<'m>) -> &'m str| {
         rows.iter().map(of).map(ByteArray::from).collect::<Vec<_>>()
@@ -98,49 +99,9 @@ fn write(rows: &[MetricRow], starts: Vec<i64>) -> Result<Vec<u8>> {
     column::<DoubleType>(&mut group, &number(|row| row.metric.high), None)?;
     column::<ByteArrayType>(&mut group, &text(|row| &row.metric.unit), None)?;
     column::<BoolType>(&mut group, &flag(|row| row.metric.valid), None)?;
-    rounds(&mut group, rows)?;
+    list::<DoubleType>(&mut group, rows.iter().map(|row| row.metric.rounds.clone()))?;
     group.close()?;
     file.into_inner()
-}
-
-/// Definition levels (which values exist) and repetition levels (which begin a new list).
-type Levels<'l> = (&'l [i16], Option<&'l [i16]>);
-
-fn column<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
-    values: &[T::T],
-    levels: Option<Levels>,
-) -> Result<()> {
-    let Some(mut writer) = group.next_column()? else { return Ok(()) };
-    let (defined, repeated) = match levels {
-        Some((defined, repeated)) => (Some(defined), repeated),
-        None => (None, None),
-    };
-    writer.typed::<T>().write_batch(values, defined, repeated)?;
-    writer.close()
-}
-
-/// A column with missing values.
-fn optional<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
-    values: impl Iterator<Item = Option<T::T>>,
-) -> Result<()> {
-    let values: Vec<Option<T::T>> = values.collect();
-    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
-    let known: Vec<T::T> = values.into_iter().flatten().collect();
-    column::<T>(group, &known, Some((&levels, None)))
-}
-
-/// The rounds of each metric: the first of a list begins a row; an empty list has no value.
-fn rounds(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, rows: &[MetricRow]) -> Result<()> {
-    let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
-    for MetricRow { metric, .. } in rows {
-        values.extend_from_slice(&metric.rounds);
-        let count = metric.rounds.len();
-        defined.extend(std::iter::repeat_n(i16::from(count > 0), count.max(1)));
-        repeated.extend((0..count.max(1)).map(|i| i16::from(i > 0)));
-    }
-    column::<DoubleType>(group, &values, Some((&defined, Some(&repeated))))
 }
 
 #[cfg(test)]

@@ -39,6 +39,28 @@ pub(super) const NEWEST_OF_DRIVES: &str = "SELECT id, drive_name, drive_model, d
     WHERE number = 1
     ORDER BY started_unix_us DESC, id DESC";
 
+/// As [`crate::sql::NEWEST_RUNS`], by one look into an index for each place. Of drives without a serial number of their
+/// own, those of each host, which takes all their runs' columns.
+pub(super) const NEWEST_RUNS: &str = "WITH newest AS MATERIALIZED (
+    SELECT found.* FROM places, LATERAL (
+        SELECT simulated = 1 OR COALESCE(drive_serial, '') = '' AS by_host FROM runs
+        WHERE runs.place = places.place ORDER BY started_unix_us DESC, id DESC LIMIT 1) known, LATERAL (
+        (SELECT id, started_at, started_unix_us, runs.suite, target, drive_name, drive_model, drive_serial, simulated, host
+            FROM runs WHERE NOT by_host AND runs.place = places.place AND status IN ('done', 'failed')
+            ORDER BY started_unix_us DESC, id DESC LIMIT $1)
+        UNION ALL
+        SELECT id, started_at, started_unix_us, suite, target, drive_name, drive_model, drive_serial, simulated, host
+            FROM (SELECT id, started_at, started_unix_us, runs.suite, target, drive_name, drive_model,
+                drive_serial, simulated, host,
+                ROW_NUMBER() OVER (PARTITION BY host ORDER BY started_unix_us DESC, id DESC) number
+            FROM runs WHERE by_host AND runs.place = places.place AND status IN ('done', 'failed')) numbered
+            WHERE number <= $1) found)";
+
+/// As [`crate::sql::NEWEST_FIGURES`]; `OFFSET 0` keeps each look to one run, where the index by key has most of them.
+pub(super) const NEWEST_FIGURES: &str = "SELECT newest.id, key, value FROM newest, LATERAL (
+        SELECT key, value, ordinal FROM metrics WHERE run_id = newest.id AND valid = 1 AND value > 0 OFFSET 0) figures
+    WHERE key IN (KEYS) ORDER BY newest.id, ordinal";
+
 pub(super) const HAS_META: &str = "SELECT to_regclass('meta') IS NOT NULL";
 
 pub(super) const HAS_ROLE: &str = "SELECT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = $1)";
@@ -51,7 +73,8 @@ pub(super) const IS_OWNER: &str = "SELECT COALESCE((SELECT pg_has_role(relowner,
 pub(super) const MISSING_RIGHTS_OF_FLEET: &str = "SELECT priv, tab FROM (VALUES
         ('SELECT', 'fleet_hosts', 1), ('SELECT', 'fleet_drives', 2), ('SELECT', 'fleet_submissions', 3),
         ('SELECT', 'fleet_jobs', 4), ('INSERT', 'fleet_hosts', 5), ('UPDATE', 'fleet_hosts', 5),
-        ('INSERT', 'fleet_drives', 6), ('UPDATE', 'fleet_drives', 6), ('INSERT', 'fleet_submissions', 7),
+        ('DELETE', 'fleet_hosts', 5), ('INSERT', 'fleet_drives', 6), ('UPDATE', 'fleet_drives', 6),
+        ('INSERT', 'fleet_submissions', 7), ('UPDATE', 'fleet_submissions', 7),
         ('INSERT', 'fleet_jobs', 8), ('UPDATE', 'fleet_jobs', 8)
     ) needed (priv, tab, place)
     WHERE NOT COALESCE(has_table_privilege(to_regclass(tab), priv), true)

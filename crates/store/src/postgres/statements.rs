@@ -118,7 +118,8 @@ impl PostgresTables {
             let values: [(&(dyn ToSql + Sync), Type); 1] = [(&table, Type::TEXT)];
             let rows = client.query_typed(sql_of_server::MISSING_RIGHTS_OF_FLEET, &values);
             let missing = rows.map(|rows| rows.iter().map(|it| (it.get(0), it.get(1))).collect());
-            let missing: Vec<(String, String)> = missing.unwrap_or_default();
+            let mut missing: Vec<(String, String)> = missing.unwrap_or_default();
+            missing.retain(|(right, _)| is_write || right == "SELECT");
             return missing_grants(&missing, &self.address);
         }
         match missing_rights(client, &self.address) {
@@ -183,6 +184,8 @@ impl StoreTables for PostgresTables {
             list_bare: sql::LIST_BARE_BY_PLACE,
             count: sql::COUNT_BY_PLACE,
             newest_of_drives: sql_of_server::NEWEST_OF_DRIVES,
+            newest_runs: sql_of_server::NEWEST_RUNS,
+            newest_figures: sql_of_server::NEWEST_FIGURES,
         }
     }
 

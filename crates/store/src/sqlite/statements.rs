@@ -72,6 +72,8 @@ impl StoreTables for SqliteTables {
             list_bare: sql::LIST_BARE,
             count: sql::COUNT,
             newest_of_drives: sql::NEWEST_OF_DRIVES,
+            newest_runs: sql::NEWEST_RUNS,
+            newest_figures: sql::NEWEST_FIGURES,
         }
     }
 

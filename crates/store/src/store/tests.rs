@@ -7,6 +7,7 @@ use tempfile::{NamedTempFile, TempDir};
 mod chosen;
 mod contract;
 mod faults;
+mod measured;
 mod on_disk;
 #[cfg(feature = "postgres")]
 mod on_network;

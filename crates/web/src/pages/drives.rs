@@ -47,7 +47,7 @@ pub fn drives(site: &Site) -> Result<Html<String>, PageError> {
             }
         }
     };
-    Ok(page("Drives", SitePart::Drives, may_change.then_some(REFRESH_S), &body))
+    Ok(page(site, "Drives", SitePart::Drives, may_change.then_some(REFRESH_S), &body))
 }
 
 /// What to do where nothing is stored yet.

@@ -1,8 +1,11 @@
 //! Pages that say why there is no other one, and lead back.
 
 use super::layout::{SitePart, head, page};
+use crate::fleet_view::FleetFault;
+use crate::site::Site;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
+use drivescope_model::Secs;
 use drivescope_store::{StoreError, StoreFault};
 use maud::{DOCTYPE, Markup, html};
 
@@ -17,6 +20,7 @@ pub struct PageError {
 
 const TO_RUNS: (&str, &str) = ("/runs", "All runs");
 const TO_DRIVES: (&str, &str) = ("/", "The drives of this machine");
+const TO_JOBS: (&str, &str) = ("/fleet/jobs", "All submissions");
 
 impl PageError {
     pub fn nothing_here() -> Self {
@@ -41,6 +45,19 @@ impl PageError {
             "Something went wrong; the terminal of drivescope serve says more.".to_string();
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         Self { status, title: "A fault of drivescope", message, back: TO_DRIVES }
+    }
+
+    pub fn no_fleet() -> Self {
+        let message = "A fleet needs a store on a server, and this one is a file: drivescope serve --store \
+                       postgres://USER@HOST/DATABASE.";
+        let message = message.to_string();
+        Self { status: StatusCode::NOT_FOUND, title: "No fleet", message, back: TO_DRIVES }
+    }
+
+    pub fn no_such_submission() -> Self {
+        let message = "The fleet has no submission with this key.".to_string();
+        let status = StatusCode::NOT_FOUND;
+        Self { status, title: "No such submission", message, back: TO_JOBS }
     }
 
     pub fn too_many() -> Self {
@@ -68,15 +85,31 @@ impl From<StoreError> for PageError {
     }
 }
 
-impl IntoResponse for PageError {
-    fn into_response(self) -> Response {
+impl From<FleetFault> for PageError {
+    fn from(fault: FleetFault) -> Self {
+        let asked = match fault {
+            FleetFault::Store(error) => return error.into(),
+            FleetFault::Silent(asked) => asked,
+        };
+        let seconds = Secs(asked.as_secs_f64().round());
+        let message = format!(
+            "The database has not answered for {seconds}. It is asked again in a while; what runs on the hosts goes \
+             on, and agents send their results later."
+        );
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        Self { status, title: "The database does not answer", message, back: TO_DRIVES }
+    }
+}
+
+impl PageError {
+    pub fn shown(self, site: &Site) -> Response {
         let (to, words) = self.back;
         let body = html! {
             h1 { (self.title) }
             p.answer { (self.message) }
             p { a href=(to) { (words) } }
         };
-        (self.status, page(self.title, SitePart::Other, None, &body)).into_response()
+        (self.status, page(site, self.title, SitePart::Other, None, &body)).into_response()
     }
 }
 

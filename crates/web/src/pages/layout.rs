@@ -1,5 +1,7 @@
 //! What stands around every page: its head, and the way to the others.
 
+use crate::fleet_view::FleetView;
+use crate::site::Site;
 use axum::response::Html;
 use drivescope_report::page::{page_script, page_style};
 use maud::{DOCTYPE, Markup, html};
@@ -27,19 +29,29 @@ pub enum SitePart {
     Runs,
     Models,
     Measure,
+    Fleet,
     /// A page that belongs to no part.
     Other,
 }
 
-const PARTS: [(SitePart, &str, &str); 4] = [
+const PARTS: [(SitePart, &str, &str); 5] = [
     (SitePart::Drives, "/", "Drives"),
     (SitePart::Runs, "/runs", "Runs"),
     (SitePart::Models, "/models", "Models"),
     (SitePart::Measure, "/measure", "Measure"),
+    (SitePart::Fleet, "/fleet", "Fleet"),
 ];
 
 /// A whole page. `refresh_s`: without a script, the interval of reloads.
-pub fn page(title: &str, part: SitePart, refresh_s: Option<u32>, body: &Markup) -> Html<String> {
+pub fn page(
+    site: &Site,
+    title: &str,
+    part: SitePart,
+    refresh_s: Option<u32>,
+    body: &Markup,
+) -> Html<String> {
+    let has_fleet = site.workbench.fleet().is_some_and(FleetView::has_hosts);
+    let parts = PARTS.into_iter().filter(|(known, ..)| has_fleet || *known != SitePart::Fleet);
     let whole = html! {
         (DOCTYPE)
         html lang="en" {
@@ -56,7 +68,7 @@ pub fn page(title: &str, part: SitePart, refresh_s: Option<u32>, body: &Markup) 
                 a.skip href="#main" { "Skip to the content" }
                 nav.site aria-label="drivescope" {
                     ul {
-                        @for (known, path, name) in PARTS {
+                        @for (known, path, name) in parts {
                             li { a href=(path) aria-current=[(known == part).then_some("page")] { (name) } }
                         }
                     }

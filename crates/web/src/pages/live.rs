@@ -57,7 +57,7 @@ pub fn live(site: &Site, run: &BrowserRun) -> Response {
         div #measured { @if let Some(run) = &state.run { (measured(site, run)) } }
     };
     let refresh = state.end.is_none().then_some(REFRESH_S);
-    page(&format!("Measuring {target}"), SitePart::Measure, refresh, &body).into_response()
+    page(site, &format!("Measuring {target}"), SitePart::Measure, refresh, &body).into_response()
 }
 
 fn measured(site: &Site, run: &Run) -> Markup {

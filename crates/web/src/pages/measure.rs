@@ -59,7 +59,7 @@ pub fn measure(site: &Site, fields: &Fields, why: Option<&str>) -> Html<String> 
         }
         (in_progress(&site.runs.running()))
     };
-    page("Measure", SitePart::Measure, None, &body)
+    page(site, "Measure", SitePart::Measure, None, &body)
 }
 
 /// The meaning of each of [`BrowserLevel::ALL`].

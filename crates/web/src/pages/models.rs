@@ -37,5 +37,5 @@ pub fn models(site: &Site) -> Html<String> {
             }
         }
     };
-    page("Simulated drives", SitePart::Models, None, &body)
+    page(site, "Simulated drives", SitePart::Models, None, &body)
 }

@@ -78,7 +78,7 @@ pub fn runs(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> {
             }
         }
     };
-    Ok(page("Runs", SitePart::Runs, None, &body))
+    Ok(page(site, "Runs", SitePart::Runs, None, &body))
 }
 
 fn counted(count: u64, is_narrowed: bool) -> String {

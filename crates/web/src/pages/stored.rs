@@ -26,7 +26,7 @@ pub fn run(site: &Site, id: &str) -> Result<Html<String>, PageError> {
         (actions(&run))
         (content.body)
     };
-    Ok(page(&content.title, SitePart::Runs, None, &body))
+    Ok(page(site, &content.title, SitePart::Runs, None, &body))
 }
 
 fn actions(run: &Run) -> Markup {
@@ -87,7 +87,7 @@ pub fn compare(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> 
         nav { ul.actions { li { a href="/runs" { "All runs" } } } }
         (content.body)
     };
-    Ok(page(&content.title, SitePart::Runs, None, &body))
+    Ok(page(site, &content.title, SitePart::Runs, None, &body))
 }
 
 fn with_baseline(names: &[&str], baseline: &str) -> String {
@@ -104,7 +104,7 @@ pub fn history(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> 
             let mut history = drivescope_report::history(runs, name);
             history.left_out.extend(unreadable);
             let content = history_page(&history, |id| Some(format!("/runs/{id}")));
-            Ok(page(&content.title, SitePart::Runs, None, &content.body))
+            Ok(page(site, &content.title, SitePart::Runs, None, &content.body))
         }
         FoundDrive::None => {
             let message = format!("No stored run is of a drive with “{drive}” in its name.");

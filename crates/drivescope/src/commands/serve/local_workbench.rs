@@ -2,6 +2,8 @@
 
 use super::browser_run::{MeasuredDrives, PlannedBrowserRun};
 use super::drives_of_machine::DrivesOfMachine;
+#[cfg(feature = "fleet")]
+use super::fleet_of_store::FleetOfStore;
 use crate::exit::Failure;
 use crate::run_steps::{PlannedRun, max_duration, targets};
 use drivescope_bench::io::clock;
@@ -16,7 +18,7 @@ use drivescope_report::clean;
 use drivescope_sim::library::Model;
 use drivescope_store::StoreLocation;
 use drivescope_web::{
-    ListedDrive, ListedModel, ListedSuite, PreparedRun, RunWish, SuiteGroup, Workbench,
+    FleetView, ListedDrive, ListedModel, ListedSuite, PreparedRun, RunWish, SuiteGroup, Workbench,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -25,11 +27,19 @@ pub struct LocalWorkbench {
     store: StoreLocation,
     measured: Arc<MeasuredDrives>,
     drives: DrivesOfMachine,
+    #[cfg(feature = "fleet")]
+    fleet: Option<FleetOfStore>,
 }
 
 impl LocalWorkbench {
     pub fn new(store: StoreLocation) -> Self {
-        Self { store, measured: Arc::default(), drives: DrivesOfMachine::asked() }
+        Self {
+            #[cfg(feature = "fleet")]
+            fleet: FleetOfStore::of(&store),
+            store,
+            measured: Arc::default(),
+            drives: DrivesOfMachine::asked(),
+        }
     }
 }
 
@@ -62,6 +72,16 @@ impl Workbench for LocalWorkbench {
 
     fn question(&self, test: TestKind) -> &'static str {
         workloads::find(test).question()
+    }
+
+    #[cfg(feature = "fleet")]
+    fn fleet(&self) -> Option<&dyn FleetView> {
+        self.fleet.as_ref().map(|fleet| fleet as &dyn FleetView)
+    }
+
+    #[cfg(not(feature = "fleet"))]
+    fn fleet(&self) -> Option<&dyn FleetView> {
+        None
     }
 
     fn prepare(&self, wish: &RunWish) -> Result<Box<dyn PreparedRun>, String> {

@@ -41,6 +41,14 @@ const CASES: &[Case] = &[
     ("drive_has_newest_run_and_all_runs", chosen::drive_has_newest_run_and_all_runs),
     ("drives_in_one_dock_are_kept_apart", chosen::drives_in_one_dock_are_kept_apart),
     ("runs_without_clock_are_ordered_by_saving", chosen::runs_without_clock_are_ordered_by_saving),
+    (
+        "newest_run_of_each_drive_has_its_figures",
+        measured::newest_run_of_each_drive_has_its_figures,
+    ),
+    (
+        "drives_without_serial_number_are_told_by_target",
+        measured::drives_without_serial_number_are_told_by_target,
+    ),
 ];
 
 pub fn keep_the_contract(fresh: Fresh<'_>) {

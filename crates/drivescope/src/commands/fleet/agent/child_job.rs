@@ -24,7 +24,7 @@ pub struct ChildJob {
     /// `None`: an earlier agent has started it.
     child: Option<Started>,
     id: i64,
-    attempt: u32,
+    submission: String,
     drive: FleetDrive,
     state: Arc<StateFolder>,
     server: StoreLocation,
@@ -59,7 +59,7 @@ impl ChildJob {
         // The program may have been replaced by a newer one since this one was started.
         let program = program.to_string_lossy().trim_end_matches(" (deleted)").to_string();
         let mut command = Command::new(program);
-        command.arg("run").arg(target(task)?).arg("--suite").arg(suite).arg("--quiet");
+        command.arg("run").arg(&task.path).arg("--suite").arg(suite).arg("--quiet");
         command.arg("--store").arg(state.store()).arg("--job").arg(ticket);
         let serial = task.drive.serial.as_deref().unwrap_or_default();
         match task.plan.level {
@@ -87,7 +87,7 @@ impl ChildJob {
         Ok(Self {
             child: Some(Started { child, line, said }),
             id: job.id,
-            attempt: job.attempt,
+            submission: job.submission.clone(),
             drive: task.drive.clone(),
             state,
             server: server.clone(),
@@ -105,7 +105,7 @@ impl ChildJob {
         let job = Self {
             child: None,
             id: record.id,
-            attempt: record.attempt,
+            submission: record.submission.clone(),
             drive: drive.clone(),
             state,
             server: server.clone(),
@@ -129,7 +129,8 @@ impl ChildJob {
         let listed = store.list(&newest).ok()?;
         listed.iter().find_map(|summary| {
             let run = store.get(&summary.id).ok()?;
-            run.job.as_ref().is_some_and(|job| job.id == self.id).then_some(run)
+            let job = run.job.as_ref()?;
+            (job.id == self.id && job.submission == self.submission).then_some(run)
         })
     }
 
@@ -197,17 +198,6 @@ impl RunningJob for ChildJob {
             let _ = kill_process(pid, Signal::TERM);
         }
     }
-}
-
-/// What `run` is to measure for this job.
-fn target(task: &JobTask) -> Result<&str, String> {
-    let JobTask { drive, plan, .. } = task;
-    if plan.level != WriteLevel::OwnFiles || drive.target.starts_with("sim:") {
-        return Ok(&drive.target);
-    }
-    drive.directories.first().map(String::as_str).ok_or_else(|| {
-        format!("the agent offers no directory on {} for files of tests (--dir)", drive.name)
-    })
 }
 
 /// The end of a text, in one line.

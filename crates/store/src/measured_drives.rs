@@ -1,0 +1,199 @@
+//! The newest runs of all drives: figures from columns, and of each drive's newest run the facts of its document.
+//! Nothing else of a large store is read.
+
+use crate::backend::{SqlRow, SqlValue, WrongType};
+use crate::error::StoreError;
+use crate::store::Store;
+use drivescope_model::drive::Drive;
+use drivescope_model::{Finding, MeasuredDrive, MeasuredFigure};
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// The newest run of a drive and suite, and those before it that its figures are compared with.
+const RUNS_OF_DRIVE: u32 = 8;
+/// Documents that are read at a time: each may have some hundred kilobytes.
+const DOCUMENTS_AT_ONCE: usize = 50;
+
+/// A run as its columns have it.
+struct NewestRow {
+    drive: MeasuredDrive,
+    started_unix_us: i64,
+}
+
+/// What a document says besides figures. The rest of it is skipped.
+#[derive(Debug, Deserialize)]
+struct DocumentFacts {
+    host: HostFacts,
+    target: TargetFacts,
+    drive: Option<Drive>,
+    #[serde(default)]
+    findings: Vec<Finding>,
+    #[serde(default)]
+    tests: Vec<TestFacts>,
+}
+
+#[derive(Debug, Deserialize)]
+struct HostFacts {
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct TargetFacts {
+    size_bytes: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct TestFacts {
+    #[serde(default)]
+    findings: Vec<Finding>,
+    #[serde(default)]
+    phases: Vec<PhaseFacts>,
+}
+
+#[derive(Debug, Deserialize)]
+struct PhaseFacts {
+    temperature_c: Option<f64>,
+}
+
+impl Store {
+    /// For each drive and suite the newest run that ended by itself, with its valid figures of these keys, and those of
+    /// up to seven runs before. Beside them the runs whose document this program cannot read. Drives without a serial
+    /// number, and simulated ones, are one for each target, on a server also for each host.
+    pub fn measured_drives(
+        &self,
+        keys: &[&str],
+    ) -> Result<(Vec<MeasuredDrive>, Vec<String>), StoreError> {
+        let searches = self.searches();
+        let sql = format!("{} SELECT * FROM newest", searches.newest_runs);
+        let rows = self.select(&sql, &[RUNS_OF_DRIVE.into()], newest_row)?;
+        let mut figures = self.figures_of_newest(keys)?;
+        let (mut drives, mut unreadable) = (Vec::new(), Vec::new());
+        let newest: Vec<MeasuredDrive> = newest_of(rows, &mut figures);
+        for mut some in in_parts(newest) {
+            let mut facts = self.facts_of(&some)?;
+            for mut drive in some.drain(..) {
+                match facts.remove(&drive.run) {
+                    Some(facts) => {
+                        facts.tell(&mut drive);
+                        drives.push(drive);
+                    }
+                    None => unreadable.push(drive.run),
+                }
+            }
+        }
+        Ok((drives, unreadable))
+    }
+
+    /// By run: each key with its value.
+    fn figures_of_newest(
+        &self,
+        keys: &[&str],
+    ) -> Result<HashMap<String, Vec<(String, f64)>>, StoreError> {
+        let searches = self.searches();
+        let places: Vec<String> = (2..keys.len() + 2).map(|place| format!("${place}")).collect();
+        let figures = searches.newest_figures.replace("KEYS", &places.join(", "));
+        let sql = format!("{} {figures}", searches.newest_runs);
+        let mut values: Vec<SqlValue> = vec![RUNS_OF_DRIVE.into()];
+        values.extend(keys.iter().map(|key| SqlValue::from(*key)));
+        let mut figures: HashMap<String, Vec<(String, f64)>> = HashMap::new();
+        let rows = self.select(&sql, &values, |row| Ok((row.text()?, row.text()?, row.float()?)));
+        for (run, key, value) in rows? {
+            figures.entry(run).or_default().push((key, value));
+        }
+        Ok(figures)
+    }
+
+    /// By run; without those whose document cannot be read, or was removed meanwhile.
+    fn facts_of(
+        &self,
+        drives: &[MeasuredDrive],
+    ) -> Result<HashMap<String, DocumentFacts>, StoreError> {
+        let places: Vec<String> = (1..=drives.len()).map(|place| format!("${place}")).collect();
+        let sql = format!("SELECT id, document FROM runs WHERE id IN ({})", places.join(", "));
+        let ids: Vec<SqlValue> = drives.iter().map(|drive| (&drive.run).into()).collect();
+        let documents = self.select(&sql, &ids, |row| Ok((row.text()?, row.text()?)))?;
+        let read = |(id, text): (String, String)| Some((id, serde_json::from_str(&text).ok()?));
+        Ok(documents.into_iter().filter_map(read).collect())
+    }
+}
+
+fn in_parts(drives: Vec<MeasuredDrive>) -> Vec<Vec<MeasuredDrive>> {
+    let mut parts = Vec::new();
+    let mut rest = drives.into_iter().peekable();
+    while rest.peek().is_some() {
+        parts.push(rest.by_ref().take(DOCUMENTS_AT_ONCE).collect());
+    }
+    parts
+}
+
+impl DocumentFacts {
+    fn tell(self, drive: &mut MeasuredDrive) {
+        drive.host = self.host.name;
+        drive.capacity_bytes = self.target.size_bytes;
+        let phases = self.tests.iter().flat_map(|test| &test.phases);
+        drive.temperature_c = phases.filter_map(|phase| phase.temperature_c).reduce(f64::max);
+        if let Some(known) = self.drive {
+            drive.describe(known);
+        }
+        let of_tests = self.tests.into_iter().flat_map(|test| test.findings);
+        let findings = self.findings.into_iter().chain(of_tests);
+        drive.findings = findings.map(|finding| (finding.id, finding.evidence)).collect();
+    }
+}
+
+fn newest_row(row: &mut SqlRow) -> Result<NewestRow, WrongType> {
+    let run = row.text()?;
+    let started_at = row.text()?;
+    let started_unix_us = row.int()?;
+    let drive = MeasuredDrive {
+        run,
+        started_at,
+        suite: row.text()?,
+        target: row.text()?,
+        name: row.optional_text()?,
+        model: row.optional_text()?,
+        serial: row.optional_text()?,
+        simulated: row.int()? != 0,
+        host: row.optional_text()?.unwrap_or_default(),
+        firmware: None,
+        capacity_bytes: 0,
+        link: None,
+        temperature_c: None,
+        limit_c: None,
+        findings: Vec::new(),
+        figures: Vec::new(),
+    };
+    Ok(NewestRow { drive, started_unix_us })
+}
+
+/// The newest run of each drive and suite with its figures and those of the runs before: a drive may have been measured
+/// under several names.
+fn newest_of(
+    mut rows: Vec<NewestRow>,
+    figures: &mut HashMap<String, Vec<(String, f64)>>,
+) -> Vec<MeasuredDrive> {
+    rows.sort_by(|a, b| (b.started_unix_us, &b.drive.run).cmp(&(a.started_unix_us, &a.drive.run)));
+    let mut drives: Vec<MeasuredDrive> = Vec::new();
+    let mut places: BTreeMap<(String, [String; 3]), usize> = BTreeMap::new();
+    for NewestRow { mut drive, .. } in rows {
+        let found = figures.remove(&drive.run).unwrap_or_default();
+        let identity = drive.identity().map(str::to_string);
+        let place = *places.entry((drive.suite.clone(), identity)).or_insert(drives.len());
+        let Some(newest) = drives.get_mut(place) else {
+            // A test that runs twice leaves a key twice: the first counts, as elsewhere.
+            for (key, value) in found {
+                if drive.figure(&key).is_none() {
+                    drive.figures.push(MeasuredFigure { key, value, earlier: Vec::new() });
+                }
+            }
+            drives.push(drive);
+            continue;
+        };
+        for figure in &mut newest.figures {
+            let earlier = found.iter().find(|(key, _)| *key == figure.key);
+            figure.earlier.extend(earlier.map(|(_, value)| *value));
+            figure.earlier.truncate(RUNS_OF_DRIVE as usize - 1);
+        }
+    }
+    drives
+}
