@@ -1,5 +1,5 @@
-//! Files for Slurm, Ansible, systemd and Kubernetes, and their pages. `tests/slurm/run` and `tests/ansible/run` try them
-//! with the programs themselves.
+//! Files for Slurm, Ansible, systemd and Kubernetes, and their pages. `tests/slurm/run`, `tests/ansible/run` and
+//! `tests/systemd/run` try them with the programs themselves.
 
 use crate::support::skip::skip_loudly;
 use crate::support::{Call, Scratch};
@@ -178,10 +178,11 @@ fn variables_of_ansible_are_those_of_its_page() {
 
 #[test]
 fn scripts_of_deployments_are_valid_shell() {
-    let own = ["tests/slurm/run", "tests/ansible/run", "tests/support/private_postgres.sh"];
+    let trials = ["slurm", "ansible", "systemd"].map(|name| format!("tests/{name}/run"));
     let jobs: Vec<String> = files().into_keys().filter(|path| path.ends_with(".sbatch")).collect();
     assert_eq!(jobs.len(), 3);
-    for path in jobs.iter().map(String::as_str).chain(own) {
+    let shared = "tests/support/private_postgres.sh".to_string();
+    for path in jobs.iter().chain(&trials).chain([&shared]) {
         let script = root().join(path);
         Call::new("bash").arguments(&["-n", script.to_str().unwrap()]).end().code(0);
     }
