@@ -25,7 +25,7 @@ pub struct FleetOutliers {
     pub fdr: f64,
     /// All drives that were looked at.
     pub drives: usize,
-    /// Those of them that were compared with others.
+    /// Drives that were compared with others.
     pub compared: usize,
     pub groups: Vec<DriveGroup>,
     /// Too few alike to compare: the name of the model, and the number of its drives.

@@ -23,7 +23,7 @@ struct NewestRow {
 /// What a document says besides figures. The rest of it is skipped.
 #[derive(Debug, Deserialize)]
 struct DocumentFacts {
-    host: HostFacts,
+    host: HostOfRun,
     target: TargetFacts,
     drive: Option<Drive>,
     #[serde(default)]
@@ -33,7 +33,7 @@ struct DocumentFacts {
 }
 
 #[derive(Debug, Deserialize)]
-struct HostFacts {
+struct HostOfRun {
     name: String,
 }
 

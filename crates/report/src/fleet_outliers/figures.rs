@@ -114,7 +114,7 @@ fn log_speed(key: &str, value: f64) -> f64 {
 }
 
 /// The values of the drives of a group that have one: the larger, the better.
-struct Asked {
+struct AskedGroup {
     group: usize,
     key: Option<&'static str>,
     /// Place among all drives, and its value.
@@ -134,7 +134,11 @@ pub(super) fn questions(
             let Some(key) = fullest(&keys, drives, &it.peers) else { continue };
             let of = |of: fn(&str, &MeasuredFigure) -> Option<f64>| {
                 let value = |place: &usize| Some((*place, of(key, drives[*place].figure(key)?)?));
-                Asked { group, key: Some(key), values: it.peers.iter().filter_map(value).collect() }
+                AskedGroup {
+                    group,
+                    key: Some(key),
+                    values: it.peers.iter().filter_map(value).collect(),
+                }
             };
             speeds.push(of(|key, figure| Some(log_speed(key, figure.value))));
             changes.push(of(change));
@@ -147,17 +151,17 @@ pub(super) fn questions(
     }
     let of_group = |(group, it): (usize, &DriveGroup)| {
         let value = |place: &usize| Some((*place, -drives[*place].temperature_c?));
-        Asked { group, key: None, values: it.peers.iter().filter_map(value).collect() }
+        AskedGroup { group, key: None, values: it.peers.iter().filter_map(value).collect() }
     };
-    let heat: Vec<Asked> = groups.iter().enumerate().map(of_group).collect();
+    let heat: Vec<AskedGroup> = groups.iter().enumerate().map(of_group).collect();
     let found = among(&heat, DEGREES_SIGMA_MIN);
     let kind = (OddKind::Temperature, "temperature");
     questions.extend(judged(&heat, &found, drives, groups, kind));
     questions
 }
 
-fn among(asked: &[Asked], sigma_min: f64) -> Vec<PeerValues> {
-    let values = |it: &Asked| it.values.iter().map(|(_, value)| *value).collect();
+fn among(asked: &[AskedGroup], sigma_min: f64) -> Vec<PeerValues> {
+    let values = |it: &AskedGroup| it.values.iter().map(|(_, value)| *value).collect();
     among_peers(&asked.iter().map(values).collect::<Vec<_>>(), sigma_min)
 }
 
@@ -181,7 +185,7 @@ fn change(key: &str, figure: &MeasuredFigure) -> Option<f64> {
 }
 
 fn judged(
-    asked: &[Asked],
+    asked: &[AskedGroup],
     found: &[PeerValues],
     drives: &[MeasuredDrive],
     groups: &[DriveGroup],
@@ -234,7 +238,7 @@ fn value_of(key: &str, log_speed: f64) -> f64 {
 }
 
 fn add_figures(
-    speeds: &[Asked],
+    speeds: &[AskedGroup],
     found: &[PeerValues],
     groups: &mut [DriveGroup],
     what: &'static str,

@@ -136,14 +136,18 @@ fn rates_over(law: Law, seeds: u64) -> (f64, f64) {
 
 #[test]
 fn one_slow_percent_among_5000_is_found() {
+    // In CI, as many as the page of the documents has.
+    let seeds = if std::env::var_os("DRIVESCOPE_TESTS_THOROUGH").is_some() { 20 } else { 4 };
     for law in [Law::Gaussian, Law::Skewed, Law::Heavy] {
-        let (recall, false_share) = rates_over(law, 4);
+        let (recall, false_share) = rates_over(law, seeds);
         let name = ["Gaussian", "skewed", "heavy"][law as usize];
         println!("{name}: recall {recall:.3}, false discoveries {false_share:.3}");
-        // With heavy tails, drives slow by 20 % in one figure are no rarer than healthy ones.
-        let recall_min = if law == Law::Heavy { 0.85 } else { 0.95 };
+        // Nothing tells a drive that is slow by 20 % in one figure from the ends of heavy tails, whose weight is an
+        // estimate.
+        let (recall_min, false_max) =
+            if law == Law::Heavy { (0.9, 1.5 * FDR) } else { (0.95, FDR) };
         assert!(recall >= recall_min, "{name}: {recall} {false_share}");
-        assert!(false_share <= FDR, "{name}: {recall} {false_share}");
+        assert!(false_share <= false_max, "{name}: {recall} {false_share}");
     }
 }
 
@@ -164,6 +168,11 @@ fn alike(count: usize) -> Vec<MeasuredDrive> {
     (0..count).map(|i| drive(i, "WD40EFRX-68N32N0", "82.00A82", &figures(i))).collect()
 }
 
+/// Without the breaks of its lines.
+fn unbroken(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
 fn slow_drive_is_named_with_its_groups_median() {
     let mut drives = alike(24);
@@ -174,17 +183,17 @@ fn slow_drive_is_named_with_its_groups_median() {
     assert!(serials.contains(&"S000005") && serials.contains(&"S000009"), "{serials:?}");
     assert_eq!(outliers.odd.len(), 2);
     let shown = text::fleet_outliers(&outliers, Style::PLAIN);
+    assert!(shown.lines().all(|line| width(line) <= 80), "{shown}");
     must_have(
-        &shown,
+        &unbroken(&shown),
         &[
             "2 of 24 drives are odd.",
-            "rack0-0  sdc  WD40EFRX-68N32N0  S000005",
+            "rack0-0 sdc WD40EFRX-68N32N0 S000005 q < 0.001",
             "46 % slower than those like it: 97.0 MB/s, their median is 180 MB/s",
             "times slower than those like it: 60.0 ms, their",
             "Compared: 24 drives in 1 group",
         ],
     );
-    assert!(shown.lines().all(|line| width(line) <= 80), "{shown}");
 }
 
 #[test]
@@ -267,13 +276,13 @@ fn heat_links_partitions_and_failing_regions_are_noted() {
     use OddKind::{Failing, Link as OfLink, Partition, Temperature};
     assert_eq!(kinds, [Failing, Temperature, Temperature, OfLink, Partition]);
     assert!(outliers.odd[1].q_value.unwrap() < FDR && outliers.odd[2].q_value.is_none());
-    let shown = text::fleet_outliers(&outliers, Style::PLAIN);
+    let shown = unbroken(&text::fleet_outliers(&outliers, Style::PLAIN));
     must_have(
         &shown,
         &[
             "F040",
             "at 2.00 TB",
-            "23.5 °C hotter than those like it: 58.0 °C",
+            "23 °C hotter than those like it: 58.0 °C",
             "37 °C, above the 36 °C that its maker allows",
             "SATA 3.0 Gb/s only: 11 of 12 like it have SATA 6.0 Gb/s",
             "F026",

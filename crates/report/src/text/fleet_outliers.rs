@@ -9,18 +9,17 @@ use drivescope_stats::peers::GROUP_MIN;
 const SMALL_MAX: usize = 6;
 
 pub fn fleet_outliers(outliers: &FleetOutliers, style: Style) -> String {
-    let rows = outliers.odd.iter().map(|odd| row(odd, style));
     let notes = outlier_notes(outliers);
     let notes = notes.iter().map(|note| Paragraph::new().text(Role::Dim, note).lines(0, style));
     sections([
         Paragraph::new().text(Role::Title, outlier_sentence(outliers)).lines(0, style),
-        rows.collect(),
+        rows(&outliers.odd, style),
         notes.collect(),
     ])
 }
 
-/// The name of a drive, then each reason on a line of its own.
-fn row(odd: &OddDrive, style: Style) -> String {
+/// The names of each drive, then each reason on a line of its own.
+fn rows(odd: &[OddDrive], style: Style) -> String {
     let layout = vec![
         Column::left().flexible(8),
         Column::left().flexible(8),
@@ -29,19 +28,25 @@ fn row(odd: &OddDrive, style: Style) -> String {
         Column::left(),
     ];
     let mut table = TextTable::new(0, layout);
-    let q = odd.q_value.map_or_else(|| "seen".to_string(), |q| format!("q {}", q_words(q)));
-    table.row(vec![
-        TextCell::title(&odd.host),
-        TextCell::title(&odd.drive),
-        TextCell::plain(odd.model.as_deref().unwrap_or_default()),
-        TextCell::plain(odd.serial.as_deref().unwrap_or_default()),
-        TextCell::dim(q),
-    ]);
+    for it in odd {
+        let q = it.q_value.map_or_else(|| "seen".to_string(), |q| format!("q {}", q_words(q)));
+        table.row(vec![
+            TextCell::title(&it.host),
+            TextCell::title(&it.drive),
+            TextCell::plain(it.model.as_deref().unwrap_or_default()),
+            TextCell::plain(it.serial.as_deref().unwrap_or_default()),
+            TextCell::dim(q),
+        ]);
+    }
     let reason = |words: &str| {
         Paragraph::new().lead(Role::Plain, "    ").text(Role::Plain, words).lines(6, style)
     };
-    let reasons: String = odd.reasons.iter().map(|it| reason(&it.words)).collect();
-    table.render(style) + &reasons
+    let names = table.render(style);
+    let with_reasons = |(name, it): (&str, &OddDrive)| -> String {
+        let reasons: String = it.reasons.iter().map(|it| reason(&it.words)).collect();
+        format!("{name}\n{reasons}")
+    };
+    names.lines().zip(odd).map(with_reasons).collect()
 }
 
 /// `0.003`, `< 0.001`.

@@ -36,7 +36,7 @@ mod with_parquet {
 
     /// Runs that wait for their file, and the number of files that are written.
     #[derive(Default)]
-    struct Partition {
+    struct RunsOfPartition {
         runs: Vec<Run>,
         parts: usize,
     }
@@ -48,7 +48,7 @@ mod with_parquet {
             return Err(Failure::usage(store.no_runs()));
         }
         let mut folder = ExportFolder::new(&arguments.parquet)?;
-        let mut partitions: BTreeMap<String, Partition> = BTreeMap::new();
+        let mut partitions: BTreeMap<String, RunsOfPartition> = BTreeMap::new();
         let (mut written, mut waiting, mut unreadable) = (0_u64, 0, 0_u64);
         for id in &ids {
             let run = match store.get(id) {
@@ -87,7 +87,7 @@ mod with_parquet {
 
     fn write_all(
         folder: &mut ExportFolder,
-        partitions: &mut BTreeMap<String, Partition>,
+        partitions: &mut BTreeMap<String, RunsOfPartition>,
     ) -> Result<(), Failure> {
         partitions.iter_mut().try_for_each(|(name, partition)| write(folder, name, partition))
     }
@@ -95,7 +95,7 @@ mod with_parquet {
     fn write(
         folder: &mut ExportFolder,
         name: &str,
-        partition: &mut Partition,
+        partition: &mut RunsOfPartition,
     ) -> Result<(), Failure> {
         if partition.runs.is_empty() {
             return Ok(());

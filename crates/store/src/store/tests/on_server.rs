@@ -212,6 +212,12 @@ fn queries_use_indexes(server: &PostgresServer) {
     }
 }
 
+fn of_measured_drives(store: &Store) -> [String; 2] {
+    let newest = store.searches().newest_runs;
+    let figures = store.searches().newest_figures.replace("KEYS", "$2");
+    ["SELECT * FROM newest", &figures].map(|query| format!("{newest} {query}"))
+}
+
 fn writers_share_one_store(server: &PostgresServer) {
     let location = server.new_store();
     // All add the same runs, in different orders: each is there once, and no writer is refused.
