@@ -125,7 +125,6 @@ export async function looksAtFleet(checks, at) {
   const key = encodeURIComponent(EVIL.replaceAll('\u001b', ''));
   const pages = [
     ['fleet hosts', '/fleet', ['3 hosts', '1 lost', 'same machine id']],
-    ['fleet drives', '/fleet/drives', ['9 drives', '3 missing']],
     ['fleet drives of a host', '/fleet/drives?host=id-of-rack7-01', ['3 drives of the host rack7-01']],
     ['fleet jobs', '/fleet/jobs', ['1 failed', 'level read']],
     ['fleet submission', `/fleet/submission?key=${key}`, ['its agent is silent', 'fleet cancel']],
