@@ -93,8 +93,8 @@ impl From<FleetFault> for PageError {
         };
         let seconds = Secs(asked.as_secs_f64().round());
         let message = format!(
-            "The database has not answered for {seconds}. It is asked again in a while; what runs on the hosts goes \
-             on, and agents send their results later."
+            "The database has not answered for {seconds}. It is asked again in a while. The hosts continue with their \
+             jobs, and send results later."
         );
         let status = StatusCode::SERVICE_UNAVAILABLE;
         Self { status, title: "The database does not answer", message, back: TO_DRIVES }

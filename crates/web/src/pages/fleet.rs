@@ -62,9 +62,9 @@ fn fleet_page(
         (body)
         section {
             p.small {
-                "These pages only show: nothing is submitted or cancelled from a browser. " (purpose) ": "
-                code { "drivescope fleet " (command) (site.store.words()) }
+                "These pages only show: nothing is submitted or cancelled from a browser. " (purpose) ":"
             }
+            p.command { code { "drivescope fleet " (command) (site.store.words()) } }
         }
     };
     page(site, title, SitePart::Fleet, None, &body)

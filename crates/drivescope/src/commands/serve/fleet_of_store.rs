@@ -43,9 +43,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Counts a look as long as it takes.
-struct Look(Arc<Looks>);
+struct LookUnderWay(Arc<Looks>);
 
-impl Look {
+impl LookUnderWay {
     /// `None`: too many are under way.
     fn begin(looks: &Arc<Looks>) -> Option<Self> {
         let look = Self(Arc::clone(looks));
@@ -53,7 +53,7 @@ impl Look {
     }
 }
 
-impl Drop for Look {
+impl Drop for LookUnderWay {
     fn drop(&mut self) {
         self.0.under_way.fetch_sub(1, Ordering::AcqRel);
     }
@@ -85,7 +85,7 @@ impl FleetOfStore {
             return Err(FleetFault::Silent(asked.elapsed()));
         }
         let silent = || FleetFault::Silent(begun.elapsed());
-        let look = Look::begin(&self.looks).ok_or_else(silent)?;
+        let look = LookUnderWay::begin(&self.looks).ok_or_else(silent)?;
         let (sender, answer) = mpsc::sync_channel(1);
         let store = self.store.clone();
         let asking = move || {
@@ -115,7 +115,7 @@ impl FleetView for FleetOfStore {
             return is_known;
         }
         *looked = Some(Instant::now());
-        if let Some(look) = Look::begin(&self.looks) {
+        if let Some(look) = LookUnderWay::begin(&self.looks) {
             let store = self.store.clone();
             let looking = move || {
                 let found = FleetTables::open(&store, false).and_then(|tables| tables.has_hosts());

@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn drives_are_grouped_by_model_and_firmware() {
-        let mut drives = vec![
+        let mut drives = [
             host_drive("a", "WD40", "81.0"),
             host_drive("b", "WD40", "82.0"),
             host_drive("a", "WD40 ", "81.0"),

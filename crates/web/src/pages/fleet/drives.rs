@@ -83,7 +83,8 @@ pub fn drives(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> {
 
 fn body(known: &FleetDrives, fields: &Fields) -> Markup {
     let choice = DriveChoice::of(fields);
-    let found: Vec<&HostDrive> = known.drives.iter().filter(|it| choice.has(it)).collect();
+    let mut found: Vec<&HostDrive> = known.drives.iter().filter(|it| choice.has(it)).collect();
+    found.sort_by_key(|it| (&it.host, &it.host_id, &it.drive.name));
     let search = fields.text("search").unwrap_or_default();
     html! {
         h1 { "Drives" }

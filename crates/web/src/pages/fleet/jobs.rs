@@ -124,7 +124,7 @@ fn row(job: &FleetJob, with_start: bool) -> Markup {
     let is_bad = matches!(job.state, JobState::Failed | JobState::Refused | JobState::Unknown);
     html! {
         tr {
-            th scope="row" { (short(&job.name)) span.small { (short(&job.drive)) } }
+            th scope="row" { (short(&job.name)) span.small { (short(&job.drive.replace('|', " · "))) } }
             td { a href=(address("/fleet/drives", &[("host", &job.host_id)])) { (short(&job.host)) } }
             td {
                 @if is_bad { strong.bad { "▲ " (job.state.name()) } } @else { (job.state.name()) }
