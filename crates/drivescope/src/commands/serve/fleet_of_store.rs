@@ -3,7 +3,9 @@
 use drivescope_fleet::FleetTables;
 use drivescope_fleet::tables::JobCounts;
 use drivescope_model::fleet::{FleetHost, FleetJob, JobState, Submission};
-use drivescope_store::{StoreError, StoreLocation};
+use drivescope_report::page::fleet_outliers_page;
+use drivescope_report::{FDR, fleet_keys, fleet_outliers};
+use drivescope_store::{Store, StoreError, StoreLocation};
 use drivescope_web::{FleetDrives, FleetFault, FleetView, ListedSubmission};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
@@ -171,7 +173,14 @@ impl FleetView for FleetOfStore {
     }
 
     fn outliers_page(&self) -> Result<Option<String>, FleetFault> {
-        Ok(None)
+        let store = self.store.clone();
+        self.ask(move |_| {
+            let (drives, _) = Store::open_existing(&store)?.measured_drives(&fleet_keys())?;
+            let outliers = fleet_outliers(&drives, FDR);
+            let link = |run: &str| Some(format!("/runs/{run}"));
+            let page = fleet_outliers_page(&outliers, &drives, link);
+            Ok((!drives.is_empty()).then(|| page.body.into_string()))
+        })
     }
 }
 
