@@ -15,6 +15,8 @@ mod watch;
 
 pub use advise::AdviseArguments;
 pub use check::CheckArguments;
+#[cfg(all(feature = "fleet", feature = "web"))]
+pub use fleet::DemoArguments;
 #[cfg(feature = "fleet")]
 pub use fleet::{
     AgentArguments, CancelArguments, DrivesArguments, FleetCommand, FleetExportArguments,

@@ -168,6 +168,14 @@ impl<M: Machine> Agent<M> {
         }
     }
 
+    /// Lets the next agent of this host begin at once. A server that is away finds out by itself.
+    pub fn sign_off(&mut self) {
+        let host = self.machine.facts().id.clone();
+        if let Some(tables) = &mut self.tables {
+            let _ = tables.sign_off(&host, &self.incarnation);
+        }
+    }
+
     /// Polls at once.
     pub fn hurry(&mut self) {
         self.pace.hurry();

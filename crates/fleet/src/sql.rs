@@ -8,9 +8,13 @@ pub const ANNOUNCE_HOST: &str =
     ON CONFLICT (id) DO UPDATE SET name = excluded.name, machine = excluded.machine,
         facts = excluded.facts, incarnation = excluded.incarnation, boot = excluded.boot,
         last_seen = now()
-    WHERE fleet_hosts.incarnation = excluded.incarnation OR fleet_hosts.boot = excluded.boot
+    WHERE fleet_hosts.incarnation = excluded.incarnation
+        OR fleet_hosts.boot IN (excluded.boot, '')
         OR fleet_hosts.last_seen < now() - $7 * INTERVAL '1 second'
     RETURNING id";
+
+/// Notes that an agent has ended, so that the next one need not wait. Parameters: host, incarnation.
+pub const SIGN_OFF: &str = "UPDATE fleet_hosts SET boot = '' WHERE id = $1 AND incarnation = $2";
 
 /// Who has the id of a host now: name, boot, seconds since it was seen.
 pub const HOLDER: &str = "SELECT name, boot, EXTRACT(EPOCH FROM now() - last_seen)::FLOAT8
@@ -140,13 +144,16 @@ pub const COUNTS: &str = "SELECT submission, state, COUNT(*),
     GROUP BY submission, state";
 
 /// Hosts by name: facts, seconds since they were seen, drives, missing drives as JSON (`facts`, `seen_s_ago`), waiting
-/// and running jobs, another host of this machine id. Each table is read once, since there may be ten
+/// and running jobs, another host of this machine id on another start of a machine. Each table is read once, since there may be ten
 /// thousand hosts.
-pub const HOSTS: &str = "SELECT facts, EXTRACT(EPOCH FROM now() - last_seen)::FLOAT8, COALESCE(there.count, 0),
+pub const HOSTS: &str =
+    "SELECT facts, EXTRACT(EPOCH FROM now() - last_seen)::FLOAT8, COALESCE(there.count, 0),
         COALESCE(gone.drives, '[]')::TEXT, COALESCE(job.waiting, 0), COALESCE(job.running, 0),
         CASE WHEN COUNT(*) OVER (PARTITION BY machine) > 1 THEN (
             SELECT other.name || ' (' || LEFT(other.id, 8) || ')' FROM fleet_hosts other
-            WHERE other.machine = host.machine AND other.id <> host.id AND other.boot <> host.boot ORDER BY other.last_seen DESC LIMIT 1) END
+            WHERE other.machine = host.machine AND other.id <> host.id
+                AND other.boot <> host.boot AND '' NOT IN (other.boot, host.boot)
+            ORDER BY other.last_seen DESC LIMIT 1) END
     FROM fleet_hosts host
     LEFT JOIN (SELECT host_id, COUNT(*) FROM fleet_drives WHERE is_there = 1 GROUP BY host_id) there
         ON there.host_id = host.id

@@ -110,6 +110,12 @@ impl FleetTables {
         Ok(!self.tables.change(sql::ANNOUNCE_HOST, &values, SqlRow::text)?.is_empty())
     }
 
+    /// The agent ends.
+    pub fn sign_off(&mut self, host_id: &str, incarnation: &str) -> Result<(), StoreError> {
+        let values = [host_id.into(), incarnation.into()];
+        self.tables.change(sql::SIGN_OFF, &values, |_| Ok(())).map(drop)
+    }
+
     pub fn holder(&self, host_id: &str) -> Result<Option<Holder>, StoreError> {
         let rows = self.tables.read(sql::HOLDER, &[host_id.into()], |row| {
             Ok(Holder { name: row.text()?, boot: row.text()?, seen_s_ago: row.float()? })

@@ -10,7 +10,8 @@ pub const PLAN_FORMAT: u32 = 1;
 /// A drive as the agent of its host announces it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FleetDrive {
-    /// Identifies it among all drives of the fleet: model and serial number or, of one that reports none, host and name.
+    /// Identifies it among all drives of the fleet: model and serial number; of a drive that reports none, or is
+    /// virtual or simulated, host and name.
     pub key: String,
     /// Kernel name, or `sim:…`.
     pub name: String,

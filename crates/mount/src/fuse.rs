@@ -6,7 +6,7 @@
 //! the whole sectors around them.
 
 use super::backing_store::BackingStore;
-use super::model_thread::{ModelMessage, Submission};
+use super::model_thread::{ModelMessage, SubmittedRequest};
 use super::path_overhead::PathProbe;
 use super::pending_request::{Data, PendingRequest, SendReply};
 use super::real_time_clock::Clock;
@@ -76,7 +76,7 @@ impl DriveFile {
         let arrival = self.clock.now();
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let request = SimRequest { id, op, offset, len, fua: false };
-        let _ = self.model.send(ModelMessage::Submit(Submission {
+        let _ = self.model.send(ModelMessage::Submit(SubmittedRequest {
             arrival,
             request,
             pending: Arc::clone(pending),

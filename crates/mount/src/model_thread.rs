@@ -27,12 +27,12 @@ const INLINE_REPLY_BYTES: usize = 64 << 10;
 
 #[derive(Debug)]
 pub(super) enum ModelMessage {
-    Submit(Submission),
+    Submit(SubmittedRequest),
     Stop,
 }
 
 #[derive(Debug)]
-pub(super) struct Submission {
+pub(super) struct SubmittedRequest {
     pub(super) arrival: Nanos,
     /// The request; its id is unique in the server.
     pub(super) request: SimRequest,
@@ -44,7 +44,7 @@ pub(super) struct ModelTimeline {
     device: Box<dyn SimDevice + Send>,
     /// Time that the device has reached; it cannot go back.
     reached: Nanos,
-    arrived: VecDeque<Submission>,
+    arrived: VecDeque<SubmittedRequest>,
     accepted: HashMap<u64, Arc<PendingRequest>>,
     done: Vec<SimCompletion>,
     most_accepted: usize,
@@ -63,7 +63,7 @@ impl ModelTimeline {
     }
 
     /// A request arrived; [`ModelTimeline::run_until`] hands it to the model.
-    fn arrive(&mut self, submission: Submission) {
+    fn arrive(&mut self, submission: SubmittedRequest) {
         self.arrived.push_back(submission);
     }
 
@@ -83,7 +83,7 @@ impl ModelTimeline {
     }
 
     fn submit_next(&mut self) {
-        let Some(Submission { arrival, request, pending }) = self.arrived.pop_front() else {
+        let Some(SubmittedRequest { arrival, request, pending }) = self.arrived.pop_front() else {
             return;
         };
         self.reached = self.reached.max(arrival);
@@ -231,7 +231,7 @@ mod tests {
             let pending = Arc::new(PendingRequest::without_data(RequestKind::Read, answer));
             let op = RequestKind::Read;
             let request = SimRequest { id, op, offset: 0, len: 512, fua: false };
-            timeline.arrive(Submission { arrival: *arrival, request, pending });
+            timeline.arrive(SubmittedRequest { arrival: *arrival, request, pending });
         }
         let mut at = Vec::new();
         for wake in wakes {

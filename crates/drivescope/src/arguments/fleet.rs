@@ -38,6 +38,11 @@ pub enum FleetCommand {
     Outliers(OutliersArguments),
     /// Write all runs and their figures as Parquet files for DuckDB, pandas or Spark.
     Export(FleetExportArguments),
+    /// Show a fleet of simulated machines on a PostgreSQL server of its own; nothing of it stays.
+    ///
+    /// Agents announce their drives, do jobs for them, and one drive in a hundred is slow. PostgreSQL must be installed.
+    #[cfg(feature = "web")]
+    Demo(DemoArguments),
 }
 
 /// Arguments of `fleet agent`.
@@ -185,6 +190,27 @@ pub struct FleetExportArguments {
     /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
+}
+
+/// Arguments of `fleet demo`.
+#[cfg(feature = "web")]
+#[derive(Debug, Args)]
+pub struct DemoArguments {
+    /// Simulated machines, with two drives each.
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub agents: u32,
+    /// Seconds that it takes at least, so that the pages can be looked at.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = demo_s)]
+    pub time: f64,
+    /// Keep the pages until Ctrl-C.
+    #[arg(long)]
+    pub stay: bool,
+}
+
+#[cfg(feature = "web")]
+fn demo_s(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=86_400.0).contains(seconds));
+    seconds.ok_or_else(|| "it must be between 0 and 86400".to_string())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -3,6 +3,8 @@
 mod access;
 mod agent;
 mod cancel;
+#[cfg(feature = "web")]
+mod demo;
 mod drives;
 mod export;
 mod hosts;
@@ -28,5 +30,7 @@ pub fn fleet(command: &FleetCommand, signals: &RunSignals) -> Result<Code, Failu
         FleetCommand::Hosts(arguments) => hosts::hosts(arguments),
         FleetCommand::Outliers(arguments) => outliers::outliers(arguments),
         FleetCommand::Export(arguments) => export::export(arguments),
+        #[cfg(feature = "web")]
+        FleetCommand::Demo(arguments) => demo::demo(arguments, signals),
     }
 }

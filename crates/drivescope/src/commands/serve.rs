@@ -12,7 +12,7 @@ use crate::signals::RunSignals;
 use crate::{output, store_access};
 use drivescope_store::{Store, StoreFault, StoreLocation};
 use drivescope_web::{AccessToken, Guard, Site};
-use local_workbench::LocalWorkbench;
+pub use local_workbench::LocalWorkbench;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;

@@ -43,6 +43,7 @@ pub fn agent(arguments: &AgentArguments, signals: &RunSignals) -> Result<Code, F
     } else {
         until_signalled(&mut agent, signals, &mut tell)
     };
+    agent.sign_off();
     ended.map_err(failure)
 }
 
