@@ -266,7 +266,7 @@ mod tests {
         let places = foreign_paths(&places);
         assert_eq!(places.len(), 8);
         let others: Vec<&String> = empty.iter().filter(|it| !places.contains(it)).collect();
-        let known = ["apps.device", "apps.think_max"];
+        let known = ["apps.device", "apps.think_max", "fill.burst", "transfer.preset"];
         assert_eq!(others, known, "does one of these name a file, directory or server?");
         let mut simulated = Suite::default();
         simulated.copy.from = Some("sim:wd40efrx?seed=1".into());
