@@ -65,7 +65,7 @@ fn chart(
                 if marks.len() <= NAMED_MAX {
                     plot = plot.with_text(at, name.as_str(), ODD, Beside::Above);
                 }
-                odd_names.push(name);
+                odd_names.push((drive.run.clone(), name));
             } else {
                 dots.push((percent, row as f64 + offset(i)));
             }
@@ -75,6 +75,7 @@ fn chart(
     }
     odd_names.sort();
     odd_names.dedup();
+    let odd_names: Vec<String> = odd_names.into_iter().map(|(_, name)| name).collect();
     Some(Chart {
         name: format!("fleet-group-{}", number + 1),
         title: format!("{}: {} drives", group.name(), whole(group.drives as u64)),
