@@ -42,7 +42,7 @@ fn chart(
     let (_, most) = extent(ratios);
     let x = PlotAxis::from_zero(
         "% of the group's median speed",
-        (most * 100.0).min(PERCENT_MAX).max(100.0),
+        (most * 100.0).clamp(100.0, PERCENT_MAX),
     );
     let mut plot =
         Plot::new(x, PlotAxis::rows("", &names)).named(HEALTHY, "drives").named(ODD, "odd drives");
