@@ -42,7 +42,7 @@ fn chart(
     let (_, most) = extent(ratios);
     let x = PlotAxis::from_zero(
         "% of the group's median speed",
-        (most * 100.0).min(PERCENT_MAX).max(100.0),
+        (most * 100.0).clamp(100.0, PERCENT_MAX),
     );
     let mut plot =
         Plot::new(x, PlotAxis::rows("", &names)).named(HEALTHY, "drives").named(ODD, "odd drives");
@@ -65,7 +65,7 @@ fn chart(
                 if marks.len() <= NAMED_MAX {
                     plot = plot.with_text(at, name.as_str(), ODD, Beside::Above);
                 }
-                odd_names.push(name);
+                odd_names.push((drive.run.clone(), name));
             } else {
                 dots.push((percent, row as f64 + offset(i)));
             }
@@ -75,6 +75,7 @@ fn chart(
     }
     odd_names.sort();
     odd_names.dedup();
+    let odd_names: Vec<String> = odd_names.into_iter().map(|(_, name)| name).collect();
     Some(Chart {
         name: format!("fleet-group-{}", number + 1),
         title: format!("{}: {} drives", group.name(), whole(group.drives as u64)),
