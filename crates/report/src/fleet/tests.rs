@@ -220,8 +220,8 @@ fn equal_figures_and_many_bad_ones_hide_nothing() {
     let mut drives: Vec<MeasuredDrive> =
         (0..20).map(|i| drive(i, "SIM", "1", &[(SEQUENTIAL, 100.0)])).collect();
     assert!(fleet_outliers(&drives, FDR).odd.is_empty());
-    for bad in 0..6 {
-        drives[bad].figures[0].value = 50.0;
+    for drive in &mut drives[..6] {
+        drive.figures[0].value = 50.0;
     }
     let outliers = fleet_outliers(&drives, FDR);
     assert_eq!(outliers.odd.len(), 6);
