@@ -75,9 +75,9 @@ fn import_slower(scratch: &Scratch) {
     let mut run = scratch.drivescope(&["show", "last", "--json"]).code(0).json();
     run["id"] = "00000000000f".into();
     run["started_at"] = "2099-01-01T00:00:00Z".into();
-    for metric in run["tests"][0]["metrics"].as_array_mut().unwrap() {
+    for metric in run["tests"][0]["metrics"].as_array_mut().expect("metrics") {
         for figure in ["value", "low", "high"] {
-            metric[figure] = (metric[figure].as_f64().unwrap() * 0.6).into();
+            metric[figure] = (metric[figure].as_f64().expect("a number") * 0.6).into();
         }
         metric["rounds"] = serde_json::json!([metric["value"]]);
     }

@@ -124,7 +124,7 @@ fn machine(
 ) -> Result<HostMachine, Failure> {
     let slow = (agents * DRIVES / 100).max(1);
     let drive = |place: usize| {
-        let is_slow = place == 0 && number % (agents / slow).max(1) == agents / slow / 2;
+        let is_slow = place == 1 && number % (agents / slow).max(1) == agents / slow / 2;
         let fault = if is_slow { "&fault=throttled" } else { "" };
         format!("sim:{}?seed={}{fault}", MODELS[place], number + 1).into()
     };

@@ -197,13 +197,8 @@ fn queries_use_indexes(server: &PostgresServer) {
             check(sql, values);
         }
         check(store.tables.searches().newest_of_drives, &[]);
-        let newest = store.searches().newest_runs;
-        let figures = store.searches().newest_figures.replace("KEYS", "$2");
-        for query in ["SELECT * FROM newest", &figures] {
-            check(
-                &format!("{newest} {query}"),
-                &[8_u32.into(), "transfer.cell_1.read.iops".into()],
-            );
+        for query in of_measured_drives(&store) {
+            check(&query, &[8_u32.into(), "transfer.cell_1.read.iops".into()]);
         }
         let jit = store.select("SELECT current_setting('jit')", &[], SqlRow::text).unwrap();
         assert_eq!(jit, ["off"]);
