@@ -324,7 +324,8 @@ impl<M: Machine> Agent<M> {
         let drive = self.drive(&job.drive)?;
         let path = decision::check(&plan, job, &drive, self.machine.facts().ceiling)?;
         let barrier = job.go_at_unix_us.map(|at| self.barrier(at)).transpose()?;
-        Ok(JobTask { job: job.clone(), plan, drive, path, barrier })
+        let host = self.machine.facts().name.clone();
+        Ok(JobTask { job: job.clone(), host, plan, drive, path, barrier })
     }
 
     fn drive(&mut self, key: &str) -> Result<FleetDrive, String> {

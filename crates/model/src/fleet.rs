@@ -311,6 +311,8 @@ pub struct RunJob {
     pub attempt: u32,
     /// Key of the submission.
     pub submission: String,
+    /// Name under which the agent has announced its host; `host.name` of the run, too.
+    pub host: String,
     /// Where all jobs of the submission started at one instant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier: Option<RunBarrier>,

@@ -6,6 +6,7 @@ use crate::run_progress::RunProgress;
 use drivescope_model::document::Run;
 use drivescope_model::event::Event;
 use drivescope_model::fleet::RunJob;
+use drivescope_model::host::Host;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::path::Path;
@@ -30,6 +31,12 @@ pub fn read(path: &Path) -> Result<RunJob, Failure> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string());
     let job = text.and_then(|text| serde_json::from_str(&text).map_err(|it| it.to_string()));
     job.map_err(|why| Failure::usage(format!("--job {}: {why}", path.display())))
+}
+
+/// This machine, by the name that its agent has given it.
+pub fn host_of(machine: &Host, job: Option<&RunJob>) -> Host {
+    let name = job.map_or_else(|| machine.name.clone(), |job| job.host.clone());
+    Host { name, ..machine.clone() }
 }
 
 /// When the first measurement begins by the clock of this host.

@@ -409,7 +409,7 @@ pub(super) fn begin(planned: &PlannedRun, options: &RunOptions, machine: &Machin
         simulated: target.is_simulated(),
         target: target.info().clone(),
         drive: target.drive().cloned(),
-        host: machine.host.clone(),
+        host: job_ticket::host_of(&machine.host, options.job.as_ref()),
         calibration: machine.calibration(target).cloned(),
         gate: target.checks(),
         plan: plan.clone(),

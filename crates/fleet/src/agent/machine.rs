@@ -42,6 +42,8 @@ pub trait RunningJob {
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobTask {
     pub job: TakenJob,
+    /// Name of this host.
+    pub host: String,
     pub plan: JobPlan,
     pub drive: FleetDrive,
     /// What `drivescope run` is to measure.

@@ -136,7 +136,7 @@ fn rates_over(law: Law, seeds: u64) -> (f64, f64) {
 
 #[test]
 fn one_slow_percent_among_5000_is_found() {
-    // In CI, as many as the page of the documents has.
+    // With more, as many as the page of the documents has.
     let seeds = if std::env::var_os("DRIVESCOPE_TESTS_SOAK").is_some() { 20 } else { 3 };
     for law in [Law::Gaussian, Law::Skewed, Law::Heavy] {
         let (recall, false_share) = rates_over(law, seeds);

@@ -52,6 +52,7 @@ impl ChildJob {
             id: job.id,
             attempt: job.attempt,
             submission: job.submission.clone(),
+            host: task.host.clone(),
             barrier: task.barrier.clone(),
         };
         let ticket = state.write_for_job(job.id, "ticket", &json(&ticket))?;
