@@ -23,6 +23,7 @@ pub enum FleetCommand {
     /// Announce this machine and its drives, and do jobs for them.
     Agent(Box<AgentArguments>),
     /// Submit jobs for all drives that an expression selects.
+    #[command(after_help = super::ALL_OPTIONS)]
     Submit(Box<SubmitArguments>),
     /// Show how submissions, or the jobs of one, stand.
     Status(StatusArguments),
@@ -34,13 +35,17 @@ pub enum FleetCommand {
     Drives(DrivesArguments),
     /// List the hosts: last seen, version, missing drives.
     Hosts(HostsArguments),
-    /// Find drives that are odd among those of their model: slow, hot, failing, badly attached.
-    Outliers(OutliersArguments),
-    /// Write all runs and their figures as Parquet files for DuckDB, pandas or Spark.
-    Export(FleetExportArguments),
-    /// Show a fleet of simulated machines on a PostgreSQL server of its own; nothing of it stays.
+    /// Find drives that are odd among those of their model.
     ///
-    /// Agents announce their drives, do jobs for them, and one drive in a hundred is slow. PostgreSQL must be installed.
+    /// Slow, slower than they were, failing, hot, badly attached. Exit code 1 if there is one.
+    Outliers(OutliersArguments),
+    /// Write all runs and figures as Parquet files.
+    ///
+    /// For DuckDB, pandas or Spark, in partitions by model and month.
+    Export(FleetExportArguments),
+    /// Show a fleet of simulated machines; nothing of it stays.
+    ///
+    /// On a PostgreSQL server of its own, agents announce their drives, do jobs for them, and one drive in a hundred is slow. PostgreSQL must be installed.
     #[cfg(feature = "web")]
     Demo(DemoArguments),
 }
@@ -91,13 +96,13 @@ pub struct SubmitArguments {
     #[arg(long, value_name = "LEVEL", value_parser = level)]
     pub write: Option<WriteLevel>,
     /// Serial number of a drive whose contents the jobs may touch; needed for each with restore and destroy.
-    #[arg(long, value_name = "SERIAL")]
+    #[arg(long, value_name = "SERIAL", hide_short_help = true)]
     pub serial: Vec<String>,
     /// Key of the submission: the same key is submitted once (default: random).
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", hide_short_help = true)]
     pub key: Option<String>,
     /// Start the first measurement of all jobs at this time: 2026-12-01T03:00, or 03:00.
-    #[arg(long, value_name = "TIME", conflicts_with = "together")]
+    #[arg(long, value_name = "TIME", conflicts_with = "together", hide_short_help = true)]
     pub at: Option<String>,
     /// Start the first measurement of all jobs at one instant, as soon as all agents can have polled.
     #[arg(long)]
