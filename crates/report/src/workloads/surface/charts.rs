@@ -73,13 +73,15 @@ fn position(result: &TestResult) -> Option<Chart> {
         ),
         None => String::new(),
     };
+    let has_rounds = result.metrics.iter().any(|metric| metric.rounds.len() > 1);
+    let median = if has_rounds { ", median of the rounds" } else { "" };
     let title =
         if accesses.is_empty() { "Rate by position" } else { "Rate and access time by position" };
     Some(Chart {
         name: "surface-position".to_string(),
         title: title.to_string(),
         caption: format!(
-            "Line: sequential rate at {} places, median of the rounds; at the start and the end: of a twentieth each.{zones}{dots}",
+            "Line: sequential rate at {} places{median}; at the start and the end: of a twentieth each.{zones}{dots}",
             first.len()
         ),
         description: format!(
