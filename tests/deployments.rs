@@ -11,7 +11,10 @@ const FOLDERS: [&str; 4] = ["slurm", "ansible", "systemd", "kubernetes"];
 const PAGES: [&str; 4] = ["slurm", "ansible", "systemd", "kubernetes"];
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("it is the test's own")
 }
 
 fn text(path: &str) -> String {
@@ -23,10 +26,11 @@ fn files() -> BTreeMap<String, String> {
     let mut waiting: Vec<String> = FOLDERS.iter().map(|it| format!("packaging/{it}")).collect();
     let mut found = BTreeMap::new();
     while let Some(folder) = waiting.pop() {
-        for entry in fs::read_dir(root().join(&folder)).unwrap() {
-            let entry = entry.unwrap();
-            let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
-            match entry.file_type().unwrap().is_dir() {
+        for entry in fs::read_dir(root().join(&folder)).expect("it is the test's own") {
+            let entry = entry.expect("it is the test's own");
+            let path =
+                format!("{folder}/{}", entry.file_name().to_str().expect("it is the test's own"));
+            match entry.file_type().expect("it is the test's own").is_dir() {
                 true => waiting.push(path),
                 false => drop(found.insert(path.clone(), text(&path))),
             }
@@ -74,7 +78,9 @@ fn commands(line: &str) -> Vec<Vec<String>> {
                 found.push(Vec::new());
             }
             "|" | "||" | "&&" | "+" | ">" | "#" => is_open = false,
-            word if is_open => found.last_mut().unwrap().push(word.to_string()),
+            word if is_open => {
+                found.last_mut().expect("it is the test's own").push(word.to_string())
+            }
             _ => {}
         }
     }

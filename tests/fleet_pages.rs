@@ -48,11 +48,11 @@ fn drive(host: &str, name: &str, model: &str) -> FleetDrive {
 fn announce(tables: &mut FleetTables) {
     let hosts = [agent("rack7-01", "m1"), agent("rack7-02", "m2"), agent(EVIL, "m2")];
     for host in &hosts {
-        assert!(tables.announce_host(host, "first", 60.0).unwrap());
+        assert!(tables.announce_host(host, "first", 60.0).expect("it is the test's own"));
         let (sda, sdb) = (drive(&host.name, "sda", "WDC WD20"), drive(&host.name, "sdb", EVIL));
-        tables.announce_drives(&host.id, &[sda.clone(), sdb]).unwrap();
+        tables.announce_drives(&host.id, &[sda.clone(), sdb]).expect("it is the test's own");
         // The second one is gone the next time.
-        tables.announce_drives(&host.id, &[sda]).unwrap();
+        tables.announce_drives(&host.id, &[sda]).expect("it is the test's own");
     }
 }
 
@@ -73,10 +73,14 @@ fn submit(tables: &mut FleetTables, run_id: &str) {
     };
     let jobs = ["rack7-01", "rack7-02", EVIL].map(job);
     let key = format!("nightly {EVIL}");
-    assert_eq!(tables.submit((&key, "fill<0.5"), &plan, None, &jobs).unwrap(), Some(3));
+    assert_eq!(
+        tables.submit((&key, "fill<0.5"), &plan, None, &jobs).expect("it is the test's own"),
+        Some(3)
+    );
     for (host, state) in [("rack7-01", JobState::Failed), ("rack7-02", JobState::Done)] {
         let id = format!("{host}-id");
-        let taken = tables.beat((&id, "first"), &[], &[], (1, 60.0)).unwrap().taken;
+        let taken =
+            tables.beat((&id, "first"), &[], &[], (1, 60.0)).expect("it is the test's own").taken;
         let is_done = state == JobState::Done;
         let end = JobEnd {
             id: taken[0].id,
@@ -87,7 +91,7 @@ fn submit(tables: &mut FleetTables, run_id: &str) {
             message: (!is_done).then(|| format!("no answer of {EVIL}")),
             skew_ms: None,
         };
-        assert!(tables.end_job(&id, &end).unwrap());
+        assert!(tables.end_job(&id, &end).expect("it is the test's own"));
     }
 }
 

@@ -31,8 +31,12 @@ impl Fleet {
     /// An agent that offers a directory of its own.
     fn with_directory(&self, name: &str) -> Running {
         let folder = self.scratch.path(&format!("data-{name}"));
-        fs::create_dir_all(&folder).unwrap();
-        self.agent(name, &["--drive", "sim:wd40efrx", "--dir", folder.to_str().unwrap()]).start()
+        fs::create_dir_all(&folder).expect("it is the test's own");
+        self.agent(
+            name,
+            &["--drive", "sim:wd40efrx", "--dir", folder.to_str().expect("it is the test's own")],
+        )
+        .start()
     }
 
     fn submitted(&self, name: &str, suite: &str, more: &[&str]) {
@@ -53,17 +57,21 @@ impl Fleet {
 
     /// Runs on the server, each with its job.
     fn runs(&self) -> Vec<(String, i64)> {
-        let store =
-            Store::open_existing(&StoreLocation::parse(Some(&self.address)).unwrap()).unwrap();
-        let listed = store.list(&Default::default()).unwrap();
-        let job = |id: &String| store.get(id).unwrap().job.expect("an agent made it").id;
+        let store = Store::open_existing(
+            &StoreLocation::parse(Some(&self.address)).expect("it is the test's own"),
+        )
+        .expect("it is the test's own");
+        let listed = store.list(&Default::default()).expect("it is the test's own");
+        let job = |id: &String| {
+            store.get(id).expect("it is the test's own").job.expect("an agent made it").id
+        };
         listed.iter().map(|run| (run.id.clone(), job(&run.id))).collect()
     }
 
     /// Processes that measure for the agent of this name.
     fn programs(&self, name: &str) -> Vec<rustix::process::Pid> {
         let state = self.scratch.text(&format!("state-{name}"));
-        let all = fs::read_dir("/proc").unwrap().flatten();
+        let all = fs::read_dir("/proc").expect("it is the test's own").flatten();
         all.filter_map(|entry| {
             let words = fs::read(entry.path().join("cmdline")).ok()?;
             let words = String::from_utf8_lossy(&words).into_owned();
