@@ -68,7 +68,7 @@ fn command_lines() -> Vec<(String, String)> {
 fn commands(line: &str) -> Vec<Vec<String>> {
     let bare: String =
         line.chars().map(|c| if "'\",[]{}`".contains(c) { ' ' } else { c }).collect();
-    let bare = bare.replace("args:", " drivescope ");
+    let bare = bare.replace("args:", " drivescope ").replace("ExecStart=", "");
     let mut found: Vec<Vec<String>> = Vec::new();
     let mut is_open = false;
     for word in bare.split_whitespace() {

@@ -77,7 +77,7 @@ fn facts(host: &str) -> AgentFacts {
         id: format!("{host}-{:0>16}", "1"),
         name: host.to_string(),
         machine: format!("machine of {host}"),
-        boot: "boot".to_string(),
+        boot: format!("boot of {host}"),
         version: "0.1.0".to_string(),
         ceiling: WriteLevel::OwnFiles,
         parallel: 1,

@@ -11,7 +11,7 @@ mod recovery;
 
 pub use clock::{ClockLook, ServerClock, local_unix_us};
 pub use machine::{
-    JobLook, JobOutcome, JobRecord, JobTask, Machine, RecordedEnd, RunningJob, StartFault,
+    AgentMachine, JobLook, JobOutcome, JobRecord, JobTask, RecordedEnd, RunningJob, StartFault,
 };
 
 use crate::submission;
@@ -56,7 +56,7 @@ struct Running<J> {
 }
 
 /// The agent of a machine.
-pub struct Agent<M: Machine> {
+pub struct Agent<M: AgentMachine> {
     location: StoreLocation,
     machine: M,
     incarnation: String,
@@ -77,7 +77,7 @@ pub struct Agent<M: Machine> {
     pub done: (u64, u64),
 }
 
-impl<M: Machine> Agent<M> {
+impl<M: AgentMachine> Agent<M> {
     /// `incarnation` is random; `seed` spreads the polls of many agents.
     pub fn new(location: StoreLocation, machine: M, incarnation: String, seed: u64) -> Self {
         let pace = Pace::new(Duration::from_secs_f64(machine.facts().poll_s), seed);

@@ -75,8 +75,8 @@ pub const BEAT: &str = "WITH beat AS (
 /// The clock of the server.
 pub const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT";
 
-/// Ends an attempt, in state `waiting` if it gives the job back; nothing if it does not hold the job. Parameters: host, id, attempt, state, run, exit
-/// code, message, skew.
+/// Ends an attempt, in state `waiting` if it gives the job back; nothing if it does not hold the job. Parameters: host,
+/// id, attempt, state, run, exit code, message, skew.
 pub const END_JOB: &str = "UPDATE fleet_jobs SET state = $4, run_id = $5, exit_code = $6,
         message = LEFT($7, 2000), skew_ms = $8, ended = CASE WHEN $4 <> 'waiting' THEN now() END,
         lease_until = NULL, phase = NULL,
@@ -144,8 +144,8 @@ pub const COUNTS: &str = "SELECT submission, state, COUNT(*),
     GROUP BY submission, state";
 
 /// Hosts by name: facts, seconds since they were seen, drives, missing drives as JSON (`facts`, `seen_s_ago`), waiting
-/// and running jobs, another host of this machine id on another start of a machine. Each table is read once, since there may be ten
-/// thousand hosts.
+/// and running jobs, another host of this machine id on another start of a machine. Each table is read
+/// once, since there may be ten thousand hosts.
 pub const HOSTS: &str =
     "SELECT facts, EXTRACT(EPOCH FROM now() - last_seen)::FLOAT8, COALESCE(there.count, 0),
         COALESCE(gone.drives, '[]')::TEXT, COALESCE(job.waiting, 0), COALESCE(job.running, 0),

@@ -452,7 +452,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_capacity: Option<EarlierCapacity>,
     /// The drive's temperature over the time since the run began, from the kernel's sensor, or from SMART in a check
-    /// where there is none. Of a run of hours every reading stands for more than ten seconds.
+    /// where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Series>,
     /// Whether the drive is good enough to keep: of the suite `check`.

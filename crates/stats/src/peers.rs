@@ -1,7 +1,7 @@
 //! How improbable it is that one of many alike things is so low: a drive among others of its model.
 //!
-//! In each group the centre is the median, and the spread that below it: the larger one of the median absolute deviation
-//! and of the lower half's, so that a body with a long lower side does not look like a crowd of outliers. How heavy the
+//! In each group the centre is the median, and the spread that below it: the larger one of the median absolute
+//! deviation and of the lower half's, so that a body with a long lower side does not look like a crowd of outliers. How heavy the
 //! tail is cannot be seen in one group; it is taken from the lower sides of all groups together, as Student's t.
 //!
 //! References: P. J. Rousseeuw and C. Croux, JASA 88(424), 1993 (median absolute deviation); B. Efron, JASA 99(465),
@@ -15,8 +15,8 @@ use crate::{distributions::student_t_quantile, usable};
 
 /// Of fewer, even one at a third of the others' speed would not stand out.
 pub const GROUP_MIN: usize = 8;
-/// The lower half's deviation counts up to this multiple of that of all. Of an exponential tail, the most skewed body of
-/// rates, it is 1.44; where it is more, many low ones are the reason, which must not hide each other.
+/// The lower half's deviation counts up to this multiple of that of all. Of an exponential tail, the most skewed body
+/// of rates, it is 1.44; where it is more, many low ones are the reason, which must not hide each other.
 const SKEW_MAX: f64 = 1.5;
 /// Degrees of freedom of a spread from n values, over n: Student's t then flags as many healthy ones of groups of 10,
 /// 20 and 50 as it should (simulated: 5 % of groups beyond 4.6, 4.0 and 3.7 σ).
@@ -52,7 +52,8 @@ pub struct PeerValues {
     pub p_values: Vec<f64>,
 }
 
-/// Judges each value of each group. A spread is at least `sigma_min`: what repeated measurements of one thing differ by.
+/// Judges each value of each group. A spread is at least `sigma_min`: by how much repeated measurements of one thing
+/// differ.
 pub fn among_peers(groups: &[Vec<f64>], sigma_min: f64) -> Vec<PeerValues> {
     let spreads: Vec<Option<PeerSpread>> =
         groups.iter().map(|values| spread(values, sigma_min)).collect();

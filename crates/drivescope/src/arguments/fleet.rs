@@ -45,7 +45,8 @@ pub enum FleetCommand {
     Export(FleetExportArguments),
     /// Show a fleet of simulated machines; nothing of it stays.
     ///
-    /// On a PostgreSQL server of its own, agents announce their drives, do jobs for them, and one drive in a hundred is slow. PostgreSQL must be installed.
+    /// On a PostgreSQL server of its own, agents announce their drives and do jobs for them; one drive in a hundred is
+    /// slow. PostgreSQL must be installed.
     #[cfg(feature = "web")]
     Demo(DemoArguments),
 }

@@ -19,7 +19,7 @@ const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// A line on standard output, for the agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct JobLine {
+pub struct JobProgress {
     pub run_id: String,
     pub phase: String,
     /// Share of the run that is done, 0 to 1.
@@ -73,7 +73,7 @@ pub fn listen(events: Receiver<Event>, run: &Run) -> Result<JoinHandle<()>, Fail
 
 fn tell(run_id: &str, progress: &RunProgress) {
     let line =
-        JobLine { run_id: run_id.to_string(), phase: progress.words(), done: progress.share() };
+        JobProgress { run_id: run_id.to_string(), phase: progress.words(), done: progress.share() };
     let text = serde_json::to_string(&line).expect("plain values are JSON");
     let _ = writeln!(std::io::stdout(), "{text}");
 }

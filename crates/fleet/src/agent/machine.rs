@@ -5,7 +5,7 @@ use drivescope_store::StoreError;
 use serde::{Deserialize, Serialize};
 
 /// The machine of an agent.
-pub trait Machine {
+pub trait AgentMachine {
     type Job: RunningJob;
 
     fn facts(&self) -> &AgentFacts;

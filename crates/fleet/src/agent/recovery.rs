@@ -1,11 +1,11 @@
 //! Jobs that the database says this host runs, and that this incarnation of its agent does not know.
 
-use super::machine::{JobOutcome, JobRecord, Machine};
+use super::machine::{AgentMachine, JobOutcome, JobRecord};
 use super::{Agent, AgentError, Tell, decision};
 use crate::tables::JobEnd;
 use drivescope_model::fleet::{JobState, TakenJob};
 
-impl<M: Machine> Agent<M> {
+impl<M: AgentMachine> Agent<M> {
     /// Jobs of an earlier incarnation, of an answer that was lost on its way, or of a database that was restored: what
     /// still runs is watched, what has ended is reported, and what was never begun is given back.
     pub(super) fn recover(&mut self, tell: &mut Tell<'_>) -> Result<(), AgentError> {

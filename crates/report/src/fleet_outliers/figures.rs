@@ -1,4 +1,4 @@
-//! What is asked of each drive's figures: is it slower than those like it, slower than it was, hotter than those like it.
+//! What is asked of each drive's figures: is it slower than those like it, slower than it was, hotter than they are.
 
 use super::groups::{DriveGroup, GroupFigure};
 use super::{OddKind, OddReason};

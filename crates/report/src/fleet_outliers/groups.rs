@@ -34,8 +34,8 @@ pub struct GroupFigure {
     pub median: f64,
     /// Standard deviation of the healthy ones below the median, in percent of it.
     pub spread_pct: f64,
-    /// Place of each judged drive among all, with its speed as a ratio to the median's: below 1 is slower, for latencies
-    /// too.
+    /// Place of each judged drive among all, with its speed as a ratio to the median's: below 1 is slower, also for
+    /// latencies.
     #[serde(skip)]
     pub(crate) ratios: Vec<(usize, f64)>,
 }
@@ -56,8 +56,8 @@ impl DriveGroup {
 /// Model, capacity, suite, whether simulated, whether files were measured and not the device.
 type Class<'d> = (&'d str, u64, &'d str, bool, bool);
 
-/// The groups of at least [`GROUP_MIN`] drives. A firmware that fewer drives have is pooled: those are compared with all
-/// drives of the model. Beside them the models with too few drives, with their number.
+/// The groups of at least [`GROUP_MIN`] drives. A firmware that fewer drives have is pooled: those are compared with
+/// all drives of the model. Beside them the models with too few drives, with their number.
 pub(super) fn groups(drives: &[MeasuredDrive]) -> (Vec<DriveGroup>, Vec<(String, usize)>) {
     let mut classes: BTreeMap<Class<'_>, Vec<usize>> = BTreeMap::new();
     for (place, drive) in drives.iter().enumerate() {

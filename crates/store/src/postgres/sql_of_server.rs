@@ -45,7 +45,8 @@ pub(super) const NEWEST_RUNS: &str = "WITH newest AS MATERIALIZED (
     SELECT found.* FROM places, LATERAL (
         SELECT simulated = 1 OR COALESCE(drive_serial, '') = '' AS by_host FROM runs
         WHERE runs.place = places.place ORDER BY started_unix_us DESC, id DESC LIMIT 1) known, LATERAL (
-        (SELECT id, started_at, started_unix_us, runs.suite, target, drive_name, drive_model, drive_serial, simulated, host
+        (SELECT id, started_at, started_unix_us, runs.suite, target, drive_name, drive_model,
+                drive_serial, simulated, host
             FROM runs WHERE NOT by_host AND runs.place = places.place AND status IN ('done', 'failed')
             ORDER BY started_unix_us DESC, id DESC LIMIT $1)
         UNION ALL

@@ -27,16 +27,16 @@ const RATES_MAX: usize = 300;
 const LARGE_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Default)]
-pub struct MeasuredDrives(Mutex<Vec<MeasuredDrive>>);
+pub struct MeasuredDrives(Mutex<Vec<DriveInUse>>);
 
 /// A target in use, and its drives.
 #[derive(Debug, Clone, PartialEq)]
-struct MeasuredDrive {
+struct DriveInUse {
     path: String,
     disks: Vec<String>,
 }
 
-impl MeasuredDrive {
+impl DriveInUse {
     fn of(target: &Target) -> Self {
         Self { path: target.info().path.clone(), disks: target.stack().whole_disks.clone() }
     }
@@ -52,12 +52,12 @@ impl MeasuredDrive {
 #[derive(Debug)]
 struct DrivePlace {
     all: Arc<MeasuredDrives>,
-    own: MeasuredDrive,
+    own: DriveInUse,
 }
 
 impl MeasuredDrives {
     /// Takes the drives of a target. Errors: one of them is taken.
-    fn take(all: &Arc<Self>, own: MeasuredDrive) -> Result<DrivePlace, String> {
+    fn take(all: &Arc<Self>, own: DriveInUse) -> Result<DrivePlace, String> {
         let mut taken = all.lock();
         if let Some(shared) = taken.iter().find_map(|other| other.shared(&own)) {
             let shared = clean(shared);
@@ -73,7 +73,7 @@ impl MeasuredDrives {
         Ok(DrivePlace { all: Arc::clone(all), own })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<MeasuredDrive>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<DriveInUse>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -97,7 +97,7 @@ impl PreparedRun for PlannedBrowserRun {
     }
 
     fn start(self: Box<Self>, board: RunBoard) -> Result<Arc<AtomicBool>, String> {
-        let place = MeasuredDrives::take(&self.measured, MeasuredDrive::of(&self.planned.target))?;
+        let place = MeasuredDrives::take(&self.measured, DriveInUse::of(&self.planned.target))?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopped_by = Arc::clone(&stop);
         let thread = std::thread::Builder::new().name("run".to_string());
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn drive_is_measured_once_on_any_path() {
         let all = Arc::new(MeasuredDrives::default());
-        let drive = |path: &str, disks: &[&str]| MeasuredDrive {
+        let drive = |path: &str, disks: &[&str]| DriveInUse {
             path: path.to_string(),
             disks: disks.iter().map(ToString::to_string).collect(),
         };

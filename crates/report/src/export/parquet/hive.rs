@@ -8,7 +8,7 @@ const MISSING: &str = "__HIVE_DEFAULT_PARTITION__";
 const NAME_MAX: usize = 200;
 
 /// The folder of a run, by the model of its drive and the month of its start in UTC. It leads nowhere else, whatever a
-/// drive calls itself: letters other than a-z, A-Z, digits, `-`, `_` and `.` are escaped as in URLs, which readers undo.
+/// drive calls itself: letters other than a-z, A-Z, digits, `-`, `_`, `.` are escaped as in URLs, which readers undo.
 pub fn partition_of(run: &Run) -> String {
     let model = run.drive.as_ref().and_then(|drive| drive.model.as_deref());
     let model = model.map_or_else(|| MISSING.to_string(), escaped);

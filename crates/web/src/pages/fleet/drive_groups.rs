@@ -7,7 +7,7 @@ use drivescope_model::number::rounded;
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub struct DriveGroup<'d> {
+pub struct ModelGroup<'d> {
     pub model: Option<&'d str>,
     pub firmware: Option<&'d str>,
     pub drives: Vec<&'d HostDrive>,
@@ -21,11 +21,11 @@ pub fn name(text: Option<&String>) -> Option<&str> {
 }
 
 /// The largest first.
-pub fn groups<'d>(drives: &[&'d HostDrive], rates: &'d [DriveRate]) -> Vec<DriveGroup<'d>> {
-    let mut found: BTreeMap<(Option<&str>, Option<&str>), DriveGroup<'d>> = BTreeMap::new();
+pub fn groups<'d>(drives: &[&'d HostDrive], rates: &'d [DriveRate]) -> Vec<ModelGroup<'d>> {
+    let mut found: BTreeMap<(Option<&str>, Option<&str>), ModelGroup<'d>> = BTreeMap::new();
     for it in drives {
         let (model, firmware) = (name(it.drive.model.as_ref()), name(it.drive.firmware.as_ref()));
-        let new = || DriveGroup { model, firmware, drives: Vec::new(), rates: Vec::new() };
+        let new = || ModelGroup { model, firmware, drives: Vec::new(), rates: Vec::new() };
         found.entry((model, firmware)).or_insert_with(new).drives.push(it);
     }
     for rate in rates {
@@ -34,7 +34,7 @@ pub fn groups<'d>(drives: &[&'d HostDrive], rates: &'d [DriveRate]) -> Vec<Drive
             group.rates.push(rate.read_mb_s);
         }
     }
-    let mut groups: Vec<DriveGroup<'d>> = found.into_values().collect();
+    let mut groups: Vec<ModelGroup<'d>> = found.into_values().collect();
     for group in &mut groups {
         group.rates.sort_by(f64::total_cmp);
     }
@@ -42,7 +42,7 @@ pub fn groups<'d>(drives: &[&'d HostDrive], rates: &'d [DriveRate]) -> Vec<Drive
     groups
 }
 
-impl DriveGroup<'_> {
+impl ModelGroup<'_> {
     pub fn hosts(&self) -> usize {
         self.drives.iter().map(|it| &it.host_id).collect::<BTreeSet<_>>().len()
     }

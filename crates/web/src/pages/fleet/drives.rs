@@ -1,6 +1,6 @@
 //! The drives: by model and firmware, and each one of a group, of a host, or found by a search.
 
-use super::drive_groups::{DriveGroup, groups, name};
+use super::drive_groups::{ModelGroup, groups, name};
 use super::list::{pager, rows_of};
 use super::{FleetPage, counted, fleet_page, percent, rough_time, short, view};
 use crate::fleet_view::FleetDrives;
@@ -136,7 +136,7 @@ fn grouped(known: &FleetDrives, all: &[&HostDrive], choice: &DriveChoice) -> Mar
     }
 }
 
-fn group_row(group: &DriveGroup<'_>) -> Markup {
+fn group_row(group: &ModelGroup<'_>) -> Markup {
     let (model, firmware) = (group.model.unwrap_or_default(), group.firmware.unwrap_or_default());
     let fields = [("by", "group"), ("model", model), ("firmware", firmware)];
     html! {

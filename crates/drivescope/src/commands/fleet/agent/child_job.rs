@@ -1,8 +1,8 @@
 //! A job in a program of its own: what ends it does not end the agent, nor does the end of the agent end it.
 
 use super::drive_lock::{DriveLock, NoLock};
-use super::state_folder::{StateFolder, json};
-use crate::run_steps::job_ticket::JobLine;
+use super::state_folder::{AgentFolder, json};
+use crate::run_steps::job_ticket::JobProgress;
 use drivescope_fleet::agent::{JobLook, JobOutcome, JobRecord, JobTask, RunningJob};
 use drivescope_model::document::{Run, TestStatus};
 use drivescope_model::fleet::{FleetDrive, RunJob};
@@ -26,14 +26,14 @@ pub struct ChildJob {
     id: i64,
     submission: String,
     drive: FleetDrive,
-    state: Arc<StateFolder>,
+    state: Arc<AgentFolder>,
     server: StoreLocation,
     was_stopped: bool,
 }
 
 struct Started {
     child: Child,
-    line: Arc<Mutex<Option<JobLine>>>,
+    line: Arc<Mutex<Option<JobProgress>>>,
     /// Its last words on standard error.
     said: Option<JoinHandle<String>>,
 }
@@ -43,7 +43,7 @@ impl ChildJob {
     pub fn start(
         task: &JobTask,
         lock: DriveLock,
-        state: Arc<StateFolder>,
+        state: Arc<AgentFolder>,
         server: &StoreLocation,
     ) -> Result<Self, String> {
         let job = &task.job;
@@ -100,7 +100,7 @@ impl ChildJob {
     pub fn adopt(
         record: &JobRecord,
         drive: &FleetDrive,
-        state: Arc<StateFolder>,
+        state: Arc<AgentFolder>,
         server: &StoreLocation,
     ) -> Option<Self> {
         let job = Self {
@@ -168,7 +168,7 @@ impl ChildJob {
 }
 
 impl Started {
-    fn newest_line(&self) -> Option<JobLine> {
+    fn newest_line(&self) -> Option<JobProgress> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

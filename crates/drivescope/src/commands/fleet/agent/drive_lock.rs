@@ -2,7 +2,7 @@
 //!
 //! The program of the job gets the lock as its standard input, so that it lasts as long as the program.
 
-use super::state_folder::StateFolder;
+use super::state_folder::AgentFolder;
 use drivescope_bench::io::offsets::derive_seed;
 use drivescope_model::fleet::FleetDrive;
 use rustix::fs::{FlockOperation, flock};
@@ -23,7 +23,7 @@ pub enum NoLock {
 impl DriveLock {
     /// Of a block device, its folder in sysfs is locked: all programs of the machine see the same one, nothing has to
     /// be made, and locks on the node itself stay free for udev and for claims.
-    pub fn take(drive: &FleetDrive, state: &StateFolder) -> Result<Self, NoLock> {
+    pub fn take(drive: &FleetDrive, state: &AgentFolder) -> Result<Self, NoLock> {
         let path = PathBuf::from("/sys/class/block").join(&drive.name);
         let is_device = !drive.name.contains('/') && path.is_dir();
         let path = if is_device {

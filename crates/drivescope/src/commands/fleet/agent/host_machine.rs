@@ -3,11 +3,11 @@
 use super::announced_drives::AnnouncedDrives;
 use super::child_job::ChildJob;
 use super::drive_lock::{DriveLock, NoLock};
-use super::state_folder::StateFolder;
+use super::state_folder::AgentFolder;
 use crate::arguments::AgentArguments;
 use crate::exit::Failure;
 use drivescope_bench::io::offsets::derive_seed;
-use drivescope_fleet::agent::{JobRecord, JobTask, Machine, StartFault};
+use drivescope_fleet::agent::{AgentMachine, JobRecord, JobTask, StartFault};
 use drivescope_machine::{Roots, host};
 use drivescope_model::fleet::{AgentFacts, FleetDrive};
 use drivescope_store::{Store, StoreError, StoreLocation, send_waiting};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct HostMachine {
     facts: AgentFacts,
     drives: AnnouncedDrives,
-    state: Arc<StateFolder>,
+    state: Arc<AgentFolder>,
     server: StoreLocation,
 }
 
@@ -25,7 +25,7 @@ impl HostMachine {
         let drives =
             AnnouncedDrives { named: arguments.drive.clone(), directories: arguments.dir.clone() };
         drives.check()?;
-        let state = StateFolder::open(arguments.state.as_deref())?;
+        let state = AgentFolder::open(arguments.state.as_deref())?;
         let host = host::host(&Roots::host());
         let first_line = |path: &str| {
             let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -47,7 +47,7 @@ impl HostMachine {
     }
 }
 
-impl Machine for HostMachine {
+impl AgentMachine for HostMachine {
     type Job = ChildJob;
 
     fn facts(&self) -> &AgentFacts {

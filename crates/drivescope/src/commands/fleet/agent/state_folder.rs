@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const RECORDS_KEPT: usize = 2_000;
 
 #[derive(Debug)]
-pub struct StateFolder {
+pub struct AgentFolder {
     path: PathBuf,
 }
 
@@ -23,7 +23,7 @@ pub fn random_id() -> Result<String, Failure> {
     Ok(text.chars().filter(char::is_ascii_hexdigit).collect())
 }
 
-impl StateFolder {
+impl AgentFolder {
     /// Makes the folder if it is not there; by default it is beside the user's store.
     pub fn open(named: Option<&Path>) -> Result<Self, Failure> {
         let path = match named {
