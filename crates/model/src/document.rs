@@ -440,9 +440,8 @@ pub struct Run {
     pub simulated: bool,
     /// What was measured.
     pub target: TargetInfo,
-    /// The drive below the target; where several form one device (md, device mapper, bcache), that device. `null` where
-    /// none is known: a network, memory, a file system that itself spans several drives, an overlay whose layers are
-    /// hidden.
+    /// The drive below the target; the device that several form (md, device mapper, bcache). `null` where none is known:
+    /// a network, memory, a file system that itself spans several drives, an overlay whose layers are hidden.
     pub drive: Option<Drive>,
     /// Health of the drive after the last test; `drive.health` is the one before the first. Absent where either is
     /// unknown, and after an interruption.
@@ -452,7 +451,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_capacity: Option<EarlierCapacity>,
     /// The drive's temperature over the time since the run began, from the kernel's sensor, or from SMART in a check
-    /// where there is none.
+    /// where there is none. Of a run of hours every reading stands for more than ten seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Series>,
     /// Whether the drive is good enough to keep: of the suite `check`.
