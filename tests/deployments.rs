@@ -1,7 +1,7 @@
 //! Files for Slurm, Ansible, systemd and Kubernetes, and their pages. `tests/slurm/run`, `tests/ansible/run` and
 //! `tests/systemd/run` try them with the programs themselves.
 
-use crate::support::skip::skip_loudly;
+use crate::support::skip_loudly;
 use crate::support::{Call, Scratch};
 use regex_lite::Regex;
 use std::collections::{BTreeMap, BTreeSet};
