@@ -1,6 +1,7 @@
 //! `fleet` for submitters and readers, on a server of the test's own. The tests announce hosts and drives as agents do.
 
 mod agents;
+mod chaos;
 mod rights;
 mod submitting;
 mod views;
@@ -28,7 +29,12 @@ struct Fleet {
 impl Fleet {
     /// An empty fleet; `None` without a server.
     fn new() -> Option<Self> {
-        let server = PostgresServer::start(&[])?;
+        Self::on_server(&[])
+    }
+
+    /// On a server with these settings.
+    fn on_server(settings: &[&str]) -> Option<Self> {
+        let server = PostgresServer::start(settings)?;
         let (database, scratch) = (server.new_database(), Scratch::new());
         let address = server.address(OWNER, &database);
         scratch.drivescope(&["store", "init", "--store", &address]).code(0);

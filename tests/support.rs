@@ -3,6 +3,8 @@
 #[cfg(feature = "web")]
 pub mod http;
 pub mod json;
+#[cfg(feature = "fleet")]
+pub mod pooler;
 #[cfg(feature = "postgres")]
 #[expect(dead_code, reason = "other test programs use more of it")]
 pub mod postgres_server;

@@ -22,7 +22,7 @@ impl Fleet {
         self.scratch.file(&format!("{name}.toml"), text)
     }
 
-    fn agent(&self, name: &str, more: &[&str]) -> crate::support::Call {
+    pub(super) fn agent(&self, name: &str, more: &[&str]) -> crate::support::Call {
         let state = self.scratch.text(&format!("state-{name}"));
         let own = ["agent", "--name", name, "--state", &state, "--poll", "0.3"];
         self.call(&[&own[..], more].concat())
@@ -39,7 +39,7 @@ impl Fleet {
         .start()
     }
 
-    fn submitted(&self, name: &str, suite: &str, more: &[&str]) {
+    pub(super) fn submitted(&self, name: &str, suite: &str, more: &[&str]) {
         let plan = self.suite(name, suite);
         self.fleet(&[&["submit", &plan, "--key", name], more].concat()).code(0);
     }
@@ -69,7 +69,7 @@ impl Fleet {
     }
 
     /// Processes that measure for the agent of this name.
-    fn programs(&self, name: &str) -> Vec<rustix::process::Pid> {
+    pub(super) fn programs(&self, name: &str) -> Vec<rustix::process::Pid> {
         let state = self.scratch.text(&format!("state-{name}"));
         let all = fs::read_dir("/proc").expect("it is the test's own").flatten();
         all.filter_map(|entry| {
@@ -83,7 +83,7 @@ impl Fleet {
     }
 }
 
-fn announced(fleet: &Fleet, count: &str) {
+pub(super) fn announced(fleet: &Fleet, count: &str) {
     wait_for("agents are announced", || {
         (fleet.sql("SELECT COUNT(DISTINCT host_id) FROM fleet_drives") == count).then_some(())
     });
@@ -189,6 +189,25 @@ fn cancelled_job_ends_and_an_ended_agent_gives_its_job_back() {
     agent.interrupt().code(130);
     assert_eq!(fleet.states("other"), "waiting");
     assert!(fleet.runs().is_empty());
+}
+
+/// As if the answer to a beat had been lost after the server had given out the job.
+#[test]
+fn job_whose_taking_was_not_heard_of_is_done_soon() {
+    let Some(fleet) = Fleet::new() else { return };
+    let agent = fleet.agent("one", &["--drive", "sim:wd40efrx"]).start();
+    announced(&fleet, "1");
+    fleet.submitted("short", SHORT, &[]);
+    fleet.wait_for_states("short", "done");
+    fleet.sql(
+        "INSERT INTO fleet_submissions (key, plan, selector)
+             SELECT 'unheard', plan, selector FROM fleet_submissions;
+         INSERT INTO fleet_jobs (submission, host_id, drive, name, agent_login, state, attempt)
+             SELECT 'unheard', host_id, drive, name, agent_login, 'running', 1 FROM fleet_jobs",
+    );
+    fleet.wait_for_states("unheard", "done");
+    assert_eq!(fleet.sql("SELECT MAX(attempt) FROM fleet_jobs"), "2");
+    agent.interrupt().code(130);
 }
 
 #[test]

@@ -129,9 +129,18 @@ impl PostgresServer {
 
     /// Ends it as an administrator does who does not wait for clients.
     pub fn stop(&mut self) {
+        self.end("-INT");
+    }
+
+    /// Ends it at once, as `pg_ctl stop -m immediate`: it recovers at its next start.
+    pub fn crash(&mut self) {
+        self.end("-QUIT");
+    }
+
+    fn end(&mut self, signal: &str) {
         let Some(mut running) = self.running.take() else { return };
         let id = running.id().to_string();
-        let _ = Command::new("kill").args(["-INT", &id]).status();
+        let _ = Command::new("kill").args([signal, &id]).status();
         let begin = Instant::now();
         while running.try_wait().is_ok_and(|ended| ended.is_none()) {
             if begin.elapsed() > PATIENCE {

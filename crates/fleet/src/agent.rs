@@ -23,8 +23,6 @@ use std::time::{Duration, Instant};
 
 /// Drives are announced at least this often; and whenever they have changed.
 const ANNOUNCE_EVERY: Duration = Duration::from_secs(600);
-/// Jobs that only the database knows to be held here are looked for as often.
-const RECOVER_EVERY: Duration = Duration::from_secs(600);
 /// Looks at the server's clock before a start at one instant.
 const CLOCK_LOOKS: usize = 7;
 
@@ -71,7 +69,8 @@ pub struct Agent<M: AgentMachine> {
     away: Option<String>,
     last_taken: Option<usize>,
     announced: Option<Instant>,
-    recovered: Option<Instant>,
+    /// Whether the database may name jobs here that this incarnation does not know.
+    must_recover: bool,
     pace: Pace,
     /// Ended jobs, and of those that failed or were refused, since the start.
     pub done: (u64, u64),
@@ -95,7 +94,7 @@ impl<M: AgentMachine> Agent<M> {
             away: None,
             last_taken: None,
             announced: None,
-            recovered: None,
+            must_recover: true,
             pace,
             done: (0, 0),
         }
@@ -124,7 +123,7 @@ impl<M: AgentMachine> Agent<M> {
                     if self.tables.take().is_some() || self.pace.failures() == 0 {
                         tell(&format!("{error}; trying again, jobs run on meanwhile"));
                     }
-                    self.recovered = None;
+                    self.must_recover = true;
                     self.away = Some(error.to_string());
                     self.pace.failed();
                 }
@@ -184,9 +183,9 @@ impl<M: AgentMachine> Agent<M> {
     fn poll(&mut self, tell: &mut Tell<'_>) -> Result<bool, AgentError> {
         self.connect(tell)?;
         self.send_ends(tell)?;
-        if self.recovered.is_none_or(|at| at.elapsed() > RECOVER_EVERY) {
+        if self.must_recover {
             self.recover(tell)?;
-            self.recovered = Some(Instant::now());
+            self.must_recover = false;
         }
         self.announce_drives()?;
         let facts = self.machine.facts();
@@ -214,6 +213,8 @@ impl<M: AgentMachine> Agent<M> {
                 running.job.stop();
             }
         }
+        // The answer to an earlier beat was lost after the server had given out jobs.
+        self.must_recover = answer.strays > 0;
         let has_taken = !answer.taken.is_empty();
         self.away = None;
         self.last_taken = Some(answer.taken.len());

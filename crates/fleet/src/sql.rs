@@ -35,7 +35,7 @@ pub const ANNOUNCE_DRIVES: &str = "WITH given AS (
 /// Beats, renews the jobs that the agent holds, and takes new ones, at most one for each drive. Parameters: host,
 /// incarnation, held jobs as JSON (`id`, `attempt`, `phase`, `done`), keys of busy drives as JSON, jobs that fit,
 /// seconds of a lease. Answers one row: whether the incarnation is known; the clock of the server; renewed jobs as JSON
-/// (`id`, `cancelled`); taken jobs as JSON. A job of a start at one instant is taken only before that instant.
+/// (`id`, `cancelled`); taken jobs as JSON; running jobs of the host that it did not name. A job of a start at one instant is taken only before that instant.
 pub const BEAT: &str = "WITH beat AS (
         UPDATE fleet_hosts SET last_seen = now() WHERE id = $1 AND incarnation = $2 RETURNING id),
     held AS (
@@ -70,7 +70,10 @@ pub const BEAT: &str = "WITH beat AS (
                 'drive', taken.drive, 'serial', taken.serial, 'plan', sub.plan,
                 'go_at_unix_us', (EXTRACT(EPOCH FROM sub.go_at) * 1000000)::BIGINT)
                 ORDER BY taken.id)
-            FROM taken JOIN fleet_submissions sub ON sub.key = taken.submission), '[]')::TEXT";
+            FROM taken JOIN fleet_submissions sub ON sub.key = taken.submission), '[]')::TEXT,
+        (SELECT COUNT(*) FROM fleet_jobs job, beat
+            WHERE job.host_id = beat.id AND job.state = 'running'
+                AND job.id NOT IN (SELECT id FROM held))";
 
 /// The clock of the server.
 pub const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT";

@@ -42,6 +42,8 @@ pub struct BeatAnswer {
     pub server_unix_us: i64,
     pub renewed: Vec<RenewedJob>,
     pub taken: Vec<TakenJob>,
+    /// Running jobs of the host that the agent did not name.
+    pub strays: u32,
 }
 
 /// Who has a host's id.
@@ -160,12 +162,13 @@ impl FleetTables {
             slots.into(),
             lease_s.into(),
         ];
-        let rows = self.tables.change(sql::BEAT, &values, |row| {
+        let rows = self.tables.change_at_once(sql::BEAT, &values, |row| {
             Ok(BeatAnswer {
                 is_known: row.int()? == 1,
                 server_unix_us: row.int()?,
                 renewed: parsed(&row.text()?)?,
                 taken: parsed(&row.text()?)?,
+                strays: number(row.int()?),
             })
         })?;
         Ok(rows.into_iter().next().expect("it answers one row"))

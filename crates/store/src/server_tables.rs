@@ -54,6 +54,17 @@ impl ServerTables {
         self.converted(rows, row)
     }
 
+    /// As [`change`](Self::change), in one trip to the server, and without limits of its time.
+    pub fn change_at_once<T>(
+        &mut self,
+        sql: &str,
+        values: &[SqlValue],
+        row: impl Fn(&mut SqlRow) -> Result<T, WrongType>,
+    ) -> Result<Vec<T>, StoreError> {
+        let rows = self.tables.change_at_once(sql, values)?;
+        self.converted(rows, row)
+    }
+
     fn converted<T>(
         &self,
         rows: Vec<SqlRow>,

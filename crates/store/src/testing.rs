@@ -1,6 +1,9 @@
 //! Runs and servers for tests.
 
 #[cfg(feature = "postgres")]
+#[path = "../../../tests/support/pooler.rs"]
+mod pooler;
+#[cfg(feature = "postgres")]
 #[path = "../../../tests/support/postgres_server.rs"]
 mod postgres_server;
 #[path = "../../../tests/support/skip.rs"]
@@ -10,6 +13,8 @@ mod postgres_server;
 )]
 pub(crate) mod skip;
 
+#[cfg(feature = "postgres")]
+pub(crate) use pooler::Pooler;
 #[cfg(feature = "postgres")]
 pub(crate) use postgres_server::{OWNER, PostgresServer};
 

@@ -105,6 +105,27 @@ impl PostgresTables {
         unreachable!("the second attempt returns")
     }
 
+    /// One statement by itself: a transaction without the trips to the server that begin and end one.
+    pub fn change_at_once(
+        &mut self,
+        sql: &str,
+        values: &[SqlValue],
+    ) -> Result<Vec<SqlRow>, StoreError> {
+        self.begin_to_write();
+        self.with_client(true, |client| {
+            let rows = client.query_typed(sql, &references(&typed(values)))?;
+            Ok(rows.iter().map(sql_row).collect::<Result<Vec<_>, Error>>()?)
+        })
+    }
+
+    fn begin_to_write(&mut self) {
+        if !self.writes && self.address.hosts.len() > 1 {
+            // It may have been opened on a replica.
+            *self.client.get_mut() = None;
+            self.writes = true;
+        }
+    }
+
     /// An error, with the rights that are missing.
     fn explained(&self, error: &Error, client: &mut Client, is_write: bool) -> StoreError {
         if error.code() != Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
@@ -161,11 +182,7 @@ impl StoreTables for PostgresTables {
 
     /// What a lost connection interrupted is done again: all of it replaces a run by itself.
     fn write(&mut self, work: &mut Work<'_>) -> Result<(), StoreError> {
-        if !self.writes && self.address.hosts.len() > 1 {
-            // It may have been opened on a replica.
-            *self.client.get_mut() = None;
-            self.writes = true;
-        }
+        self.begin_to_write();
         self.with_client(true, |client| {
             let mut transaction = client.transaction()?;
             transaction.batch_execute(sql_of_server::LIMITS)?;

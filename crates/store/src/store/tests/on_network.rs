@@ -10,14 +10,12 @@ use super::on_server::{refused, says};
 use super::*;
 use crate::schema::init;
 use crate::testing::skip::skip_loudly;
-use crate::testing::{OWNER, PostgresServer};
+use crate::testing::{OWNER, Pooler, PostgresServer};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
-/// Names another pooler than the installed one.
-const POOLER: &str = "DRIVESCOPE_PGBOUNCER";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs `openssl` in a folder.
@@ -126,54 +124,13 @@ fn certificates_and_passwords_are_checked() {
     refused(&at("localhost", ""), StoreFault::Denied, &["is ignored", "chmod 600"]);
 }
 
-struct Pooler(Child);
-
-impl Drop for Pooler {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A pooler that gives each transaction any of two connections, with its address for a database.
-fn pooler(server: &PostgresServer, folder: &Path) -> Option<(Pooler, u16)> {
-    let program = std::env::var(POOLER).unwrap_or_else(|_| "/usr/sbin/pgbouncer".to_string());
-    if !Path::new(&program).is_file() {
-        skip_loudly("needs pgbouncer");
-        return None;
-    }
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
-    let (sockets, port) = (server.folder().display(), server.port());
-    let own = port.wrapping_add(1).max(1024);
-    let settings = format!(
-        "[databases]\n* = host={sockets} port={port}\n[pgbouncer]\npool_mode = transaction\n\
-         default_pool_size = 2\nauth_type = trust\nauth_file = {0}/users\nlisten_port = {own}\n\
-         unix_socket_dir = {sockets}\nserver_idle_timeout = 1\n",
-        folder.display()
-    );
-    fs::write(folder.join("users"), format!("\"{OWNER}\" \"\"\n")).unwrap();
-    fs::write(folder.join("pgbouncer.ini"), settings).unwrap();
-    let mut command = server.command(&program);
-    command.arg("-q").arg(folder.join("pgbouncer.ini"));
-    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let pooler = Pooler(child);
-    let socket = server.folder().join(format!(".s.PGSQL.{own}"));
-    let begin = Instant::now();
-    while !socket.exists() {
-        assert!(begin.elapsed() < PATIENCE, "the pooler does not start");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Some((pooler, own))
-}
-
 #[test]
 fn poolers_of_transactions_keep_the_contract() {
     let Some(server) = PostgresServer::start(&[]) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let Some((_pooler, port)) = pooler(&server, folder.path()) else { return };
+    let Some(pooler) = Pooler::start(&server, folder.path(), 2) else { return };
     keep_the_contract(&|| {
-        let address = server.address(OWNER, &server.new_database());
-        let pooled = address.replace(&format!(":{}/", server.port()), &format!(":{port}/"));
+        let pooled = pooler.address(&server, OWNER, &server.new_database());
         let location = StoreLocation::parse(Some(&pooled)).unwrap();
         init(&location).unwrap();
         location
