@@ -1,6 +1,6 @@
 //! Agents that poll and find nothing to do: the time that the processes of the server and of its pooler need for their
-//! beats. The database must have a store (`drivescope store init`); hosts are added to it. The server and the pooler are
-//! given by their process ids (0: none); connections come from this machine:
+//! beats. The database must have a store (`drivescope store init`); hosts are added to it. The server and the pooler
+//! are given by their process ids (0: none); connections come from this machine:
 //!
 //! ```sh
 //! DRIVESCOPE_BENCH_STORE=postgres://user@%2Ftmp:6432/store cargo bench -p drivescope-fleet --bench polling -- \

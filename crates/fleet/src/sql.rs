@@ -35,7 +35,7 @@ pub const ANNOUNCE_DRIVES: &str = "WITH given AS (
 /// Beats, renews the jobs that the agent holds, and takes new ones, at most one for each drive. Parameters: host,
 /// incarnation, held jobs as JSON (`id`, `attempt`, `phase`, `done`), keys of busy drives as JSON, jobs that fit,
 /// seconds of a lease. Answers one row: whether the incarnation is known; the clock of the server; renewed jobs as JSON
-/// (`id`, `cancelled`); taken jobs as JSON; running jobs of the host that it did not name. A job of a start at one instant is taken only before that instant.
+/// (`id`, `cancelled`); taken jobs as JSON; the number of the host's running jobs that it did not name.
 pub const BEAT: &str = "WITH beat AS (
         UPDATE fleet_hosts SET last_seen = now() WHERE id = $1 AND incarnation = $2 RETURNING id),
     held AS (
