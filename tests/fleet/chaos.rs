@@ -73,7 +73,7 @@ struct Job {
 impl Chaos {
     fn new() -> Option<Self> {
         let mut fleet = Fleet::on_server(SETTINGS)?;
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("it is the test's own");
         let pooler = Pooler::start(&fleet.server, folder.path(), POOLED);
         if let Some(pooler) = &pooler {
             fleet.address = pooler.address(&fleet.server, OWNER, &fleet.database);
@@ -138,7 +138,7 @@ impl Chaos {
                 }
                 Some(_) => {}
             }
-            let running = self.victims[at].running.take().unwrap();
+            let running = self.victims[at].running.take().expect("it is the test's own");
             self.victims[at].running = Some(running.must_be_alive());
         }
     }
@@ -206,8 +206,8 @@ impl Chaos {
         );
         let job = |row: &str| {
             let mut words = row.splitn(5, '|');
-            let mut word = || words.next().unwrap().to_string();
-            let id = word().parse().unwrap();
+            let mut word = || words.next().expect("it is the test's own").to_string();
+            let id = word().parse().expect("it is the test's own");
             Job { id, state: word(), run_id: word(), submission: word(), message: word() }
         };
         rows.lines().map(job).collect()
@@ -225,12 +225,13 @@ impl Chaos {
     fn records(&self) -> BTreeMap<i64, JobRecord> {
         let folders = (0..self.victims.len()).map(|at| {
             let state = self.fleet.scratch.path(&format!("state-a{at}"));
-            fs::read_dir(state.join("jobs")).unwrap().flatten()
+            fs::read_dir(state.join("jobs")).expect("it is the test's own").flatten()
         });
         let files =
             folders.flatten().filter(|it| it.path().extension().is_some_and(|it| it == "json"));
         let record = |file: fs::DirEntry| -> JobRecord {
-            serde_json::from_str(&fs::read_to_string(file.path()).unwrap()).unwrap()
+            serde_json::from_str(&fs::read_to_string(file.path()).expect("it is the test's own"))
+                .expect("it is the test's own")
         };
         files.map(record).map(|record| (record.id, record)).collect()
     }
@@ -249,13 +250,13 @@ impl Chaos {
 }
 
 fn all_runs(location: &StoreLocation) -> Vec<Run> {
-    let store = Store::open_existing(location).unwrap();
-    let listed = store.list(&Default::default()).unwrap();
-    listed.iter().map(|run| store.get(&run.id).unwrap()).collect()
+    let store = Store::open_existing(location).expect("it is the test's own");
+    let listed = store.list(&Default::default()).expect("it is the test's own");
+    listed.iter().map(|run| store.get(&run.id).expect("it is the test's own")).collect()
 }
 
 fn is_write(job: &Job) -> bool {
-    job.submission.trim_start_matches('s').parse::<u64>().unwrap() % 3 == 1
+    job.submission.trim_start_matches('s').parse::<u64>().expect("it is the test's own") % 3 == 1
 }
 
 /// What the runs of the server say of its jobs.
