@@ -6,7 +6,6 @@ pub mod json;
 #[cfg(feature = "fleet")]
 pub mod pooler;
 #[cfg(feature = "postgres")]
-#[expect(dead_code, reason = "other test programs use more of it")]
 pub mod postgres_server;
 pub mod runner;
 pub mod scratch;
