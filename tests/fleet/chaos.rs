@@ -91,7 +91,7 @@ impl Chaos {
 
     fn agent(&self, name: &str) -> Running {
         let drives = DRIVES.iter().flat_map(|drive| ["--drive", *drive]);
-        let more = ["--poll", "0.5", "--ceiling", "same-bytes", "--parallel", "2"];
+        let more = ["--ceiling", "same-bytes", "--parallel", "2"];
         self.fleet.agent(name, &more.into_iter().chain(drives).collect::<Vec<_>>()).start()
     }
 

@@ -198,7 +198,6 @@ impl<M: AgentMachine> Agent<M> {
         let tables = self.tables.as_mut().expect("it is connected");
         let identity = (host.as_str(), self.incarnation.as_str());
         let answer = tables.beat(identity, &held, &busy, (slots as u32, lease_s))?;
-        self.clock.note(sent_us, answer.server_unix_us, local_unix_us());
         if !answer.is_known {
             // Restored from a backup, forgotten, or taken over: announcing decides.
             self.announced = None;
@@ -206,6 +205,7 @@ impl<M: AgentMachine> Agent<M> {
             self.pace.hurry();
             return Ok(false);
         }
+        self.clock.note(sent_us, answer.server_unix_us, local_unix_us());
         for running in &mut self.running {
             let renewed = answer.renewed.iter().find(|it| it.id == running.record.id);
             if renewed.is_some_and(|it| it.cancelled) && !running.is_cancelled {

@@ -75,6 +75,15 @@ pub const BEAT: &str = "WITH beat AS (
             WHERE job.host_id = beat.id AND job.state = 'running'
                 AND job.id NOT IN (SELECT id FROM held))";
 
+/// Beats for an agent that holds no job: planning [`BEAT`] takes the server longer than running it. Parameters: host,
+/// incarnation. Answers the clock of the server, and whether [`BEAT`] has something to do; nothing if the incarnation
+/// is not known.
+pub const IDLE_BEAT: &str =
+    "UPDATE fleet_hosts SET last_seen = now() WHERE id = $1 AND incarnation = $2
+    RETURNING (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT,
+        (EXISTS (SELECT 1 FROM fleet_jobs
+            WHERE host_id = $1 AND state IN ('waiting', 'running')))::INT::BIGINT";
+
 /// The clock of the server.
 pub const CLOCK: &str = "SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT";
 

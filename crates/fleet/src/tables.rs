@@ -146,7 +146,7 @@ impl FleetTables {
         Ok(())
     }
 
-    /// One statement beats, renews and takes.
+    /// One statement beats, renews and takes; of an agent without a job, a short one looks whether there is any.
     pub fn beat(
         &mut self,
         (host_id, incarnation): (&str, &str),
@@ -154,6 +154,11 @@ impl FleetTables {
         busy: &[String],
         (slots, lease_s): (u32, f64),
     ) -> Result<BeatAnswer, StoreError> {
+        if held.is_empty()
+            && let Some(answer) = self.idle_beat(host_id, incarnation)?
+        {
+            return Ok(answer);
+        }
         let values = [
             host_id.into(),
             incarnation.into(),
@@ -172,6 +177,24 @@ impl FleetTables {
             })
         })?;
         Ok(rows.into_iter().next().expect("it answers one row"))
+    }
+
+    /// `None`: there are jobs for the host.
+    fn idle_beat(
+        &mut self,
+        host_id: &str,
+        incarnation: &str,
+    ) -> Result<Option<BeatAnswer>, StoreError> {
+        let values = [host_id.into(), incarnation.into()];
+        let rows = self
+            .tables
+            .change_at_once(sql::IDLE_BEAT, &values, |row| Ok((row.int()?, row.int()? == 1)))?;
+        let found = rows.into_iter().next();
+        let (server_unix_us, has_jobs) = found.unwrap_or_default();
+        let (renewed, taken) = (Vec::new(), Vec::new());
+        let is_known = found.is_some();
+        let answer = BeatAnswer { is_known, server_unix_us, renewed, taken, strays: 0 };
+        Ok((!has_jobs).then_some(answer))
     }
 
     /// Clock of the server, microseconds since 1970.

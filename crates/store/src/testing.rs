@@ -2,9 +2,11 @@
 
 #[cfg(feature = "postgres")]
 #[path = "../../../tests/support/pooler.rs"]
+#[expect(dead_code, reason = "other test programs use more of it")]
 mod pooler;
 #[cfg(feature = "postgres")]
 #[path = "../../../tests/support/postgres_server.rs"]
+#[expect(dead_code, reason = "other test programs use more of it")]
 mod postgres_server;
 #[path = "../../../tests/support/skip.rs"]
 #[cfg_attr(
