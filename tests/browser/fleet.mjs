@@ -56,7 +56,7 @@ function rows() {
   const lines = hosts.map(([name, machine, ago]) => {
     const facts = agent(name, machine);
     return `INSERT INTO fleet_hosts (id, name, machine, facts, incarnation, boot, last_seen) VALUES (${quoted(facts.id)},
-      ${quoted(name)}, '${machine}', ${quoted(JSON.stringify(facts))}, 'i', 'b', now() - INTERVAL '${ago}')`;
+      ${quoted(name)}, '${machine}', ${quoted(JSON.stringify(facts))}, 'i', ${quoted(`boot of ${name}`)}, now() - INTERVAL '${ago}')`;
   });
   for (const [host] of hosts) {
     for (const [name, model, isThere] of [['sda', 'WDC WD40EFRX', 1], ['sdb', LONG_MODEL, 1], ['sdc', EVIL, 0]]) {

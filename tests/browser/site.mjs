@@ -118,6 +118,8 @@ async function hidesAndEnlarges(checks, page, chart, tip) {
   const line = chart.locator('[data-n="read"]');
   const toggle = figure.getByRole('button', { name: 'read', exact: true });
   await toggle.press('Enter');
+  // A busy machine draws later.
+  await line.waitFor({ state: 'hidden' }).catch(() => {});
   const pressed = await toggle.getAttribute('aria-pressed');
   checks.expect(await line.isHidden() && pressed === 'false', 'a series can be hidden');
   await toggle.press('Enter');
