@@ -80,9 +80,7 @@ pub fn carry_out(
     } = outcome;
     let job = job.as_deref().map(job_ticket::read).transpose()?;
     let together = together && runs.len() > 1;
-    if live {
-        live_view::check_terminal()?;
-    }
+    live.then(live_view::check_terminal).transpose()?;
     let (ShowOptions { json, verbose, table }, store) = (show, store.store.as_deref());
     if table {
         runs.iter().try_for_each(|run| phybs_table::check(&run.plan))?;
@@ -101,11 +99,9 @@ pub fn carry_out(
         claim::claim_all(&mut runs, permission, &own, terminal.as_ref())?;
     }
     let open = || if no_save { Ok(None) } else { open_store(store, permission.is_some(), signals) };
-    let mut opened = vec![open()?];
-    if together {
-        // Each thread writes to the store by a connection of its own.
-        opened.extend(runs.iter().skip(1).map(|_| open()).collect::<Result<Vec<_>, _>>()?);
-    }
+    // Runs side by side write to the store by a connection each.
+    let count = if together { runs.len() } else { 1 };
+    let mut opened = (0..count).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
     signals.begin(STOPPING);
     // Of the local store, if the server of the named one is away.
     let kept_in = opened[0].as_ref().map(|opened| opened.words().to_string());

@@ -285,9 +285,8 @@ pub(super) fn measure_one(
         Arc::clone(&signals.stop),
     );
     let save = |so_far| document.borrow_mut().checkpoint(so_far);
-    let session = session.with_shared_path(shared_mb_s);
     let starts = job_ticket::starts_unix_us(options.job.as_ref());
-    let session = session.with_common_start(starts);
+    let session = session.with_shared_path(shared_mb_s).with_common_start(starts);
     let mut session = session.with_checkpoints(Box::new(save)).with_viewer(viewer);
     if let Some(claim) = claim {
         document.borrow_mut().gate(claim.record());
@@ -300,17 +299,15 @@ pub(super) fn measure_one(
     if tables && !options.quiet && !options.together {
         warn(session.findings());
     }
-    let may_ask_smart = verdict::decides(&plan.suite);
-    let temperature = TemperatureLog::begin(&target, may_ask_smart);
+    let temperature = TemperatureLog::begin(&target, verdict::decides(&plan.suite));
     let mut runner = Runner::new(session).with_earlier(resumed);
     runner.run(|result, session, more| document.borrow_mut().add(result, session, more));
     let failure = runner.failure().map(Code::from);
-    let began_unix_us = runner.session().began_unix_us();
+    document.borrow_mut().began(runner.session().began_unix_us());
     let waits_for_restore = runner.session().lost().is_some();
     let closed = runner.close();
     let temperature = temperature.and_then(TemperatureLog::end);
     listener.join().expect("the listener does not panic");
-    document.borrow_mut().began(began_unix_us);
     document.borrow_mut().add_temperature(temperature, target.warning_c());
     if !signals.was_signalled()
         && let Some(after) = target.health_now()

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Looks at the server's clock are kept for so many beats.
+/// The newest looks at the server's clock that are kept.
 const KEPT: usize = 20;
 
 /// One look.

@@ -64,17 +64,13 @@ fn position(result: &TestResult) -> Option<Chart> {
         plot = plot.with(Layer::Line { points, ink, course, is_fine: true, axis: YAxis::Left });
     }
     let [start, last] = ends_of(result)?.map(rounded);
-    let dots = match accesses.iter().map(|(_, wait)| *wait).reduce(f64::min) {
-        Some(fastest) => format!(
-            " Dots: {} single reads, {} to {} {wait}, right scale.",
-            whole(accesses.len() as u64),
-            rounded(fastest),
-            rounded(highest(&accesses))
-        ),
-        None => String::new(),
-    };
-    let has_rounds = result.metrics.iter().any(|metric| metric.rounds.len() > 1);
-    let median = if has_rounds { ", median of the rounds" } else { "" };
+    let dots = accesses.iter().map(|(_, wait)| *wait).reduce(f64::min).map(|fastest| {
+        let (count, slowest) = (whole(accesses.len() as u64), rounded(highest(&accesses)));
+        let fastest = rounded(fastest);
+        format!(" Dots: {count} single reads, {fastest} to {slowest} {wait}, right scale.")
+    });
+    let dots = dots.unwrap_or_default();
+    let median = median_words(result);
     let title =
         if accesses.is_empty() { "Rate by position" } else { "Rate and access time by position" };
     Some(Chart {
@@ -93,6 +89,12 @@ fn position(result: &TestResult) -> Option<Chart> {
 
 pub(super) fn headline(result: &TestResult) -> Option<String> {
     ends_of(result).map(heading)
+}
+
+/// What a rate is where there were several rounds.
+fn median_words(result: &TestResult) -> &'static str {
+    let has_rounds = result.metrics.iter().any(|metric| metric.rounds.len() > 1);
+    if has_rounds { ", median of the rounds" } else { "" }
 }
 
 /// The rates of reading at both ends, or of writing where it was not read.

@@ -27,7 +27,7 @@ impl AnnouncedDrives {
         for path in &self.directories {
             let target = Target::find(path, &Roots::host())?;
             if target.info().kind != TargetKind::Directory {
-                let message = format!("{} is no directory: --dir takes one", path.display());
+                let message = format!("{} is not a directory: --dir takes one", path.display());
                 return Err(Failure::usage(message));
             }
         }
