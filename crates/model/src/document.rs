@@ -440,8 +440,8 @@ pub struct Run {
     pub simulated: bool,
     /// What was measured.
     pub target: TargetInfo,
-    /// The drive below the target; the device that several form (md, device mapper, bcache). `null` where none is known:
-    /// a network, memory, a file system that itself spans several drives, an overlay whose layers are hidden.
+    /// The drive below the target; the device that several form (md, device mapper, bcache). `null` where none is
+    /// known: a network, memory, a file system that itself spans several drives, an overlay whose layers are hidden.
     pub drive: Option<Drive>,
     /// Health of the drive after the last test; `drive.health` is the one before the first. Absent where either is
     /// unknown, and after an interruption.
