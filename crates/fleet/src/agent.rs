@@ -1,7 +1,8 @@
 //! The agent of a host: announces its drives, takes jobs for them, and brings their results into the store.
 //!
-//! It polls, and the server never calls it. While the server is away its jobs run on, and their runs are kept on the machine. What
-//! the database asks for is checked here once more: the ceiling of levels, the plan, and which drive is meant.
+//! It polls, and the server never calls it. While the server is away its jobs run on, and their runs are kept on the
+//! machine. What the database asks for is checked here once more: the ceiling of levels, the plan, and which drive is
+//! meant.
 
 mod clock;
 mod decision;

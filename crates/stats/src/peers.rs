@@ -2,7 +2,8 @@
 //!
 //! In each group the centre is the median, and the spread that below it: the larger one of the median absolute
 //! deviation and of the lower half's, so that a body with a long lower side does not look like a crowd of outliers.
-//! How heavy the tail is cannot be seen in one group; it is taken from the lower sides of all groups together, as Student's t.
+//! How heavy the tail is cannot be seen in one group; it is taken from the lower sides of all groups together, as
+//! Student's t.
 //!
 //! References: P. J. Rousseeuw and C. Croux, JASA 88(424), 1993 (median absolute deviation); B. Efron, JASA 99(465),
 //! 2004 (the law of what is not odd, estimated from all that is measured). Error rates: the tests below, and those of
