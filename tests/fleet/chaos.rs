@@ -107,18 +107,15 @@ impl Chaos {
         Instant::now() + Duration::from_millis(100 + self.chance(2_000) as u64)
     }
 
-    fn submit(&self) {
-        let wanted = number("JOBS", 60);
-        let each = (self.victims.len() * DRIVES.len()) as u64;
-        for round in 0..wanted.div_ceil(each) {
-            let key = format!("s{round}");
-            let select = ["--select", "host=~\"a.*\""];
-            if round % 3 == 1 {
-                let options = [&select[..], &["--write", "same-bytes"], SERIALS].concat();
-                self.fleet.submitted(&key, WRITES, &options);
-            } else {
-                self.fleet.submitted(&key, READS, &select);
-            }
+    /// Submits the jobs of this number; one in three writes.
+    fn submit(&self, number: u32) {
+        let key = format!("s{number}");
+        let select = ["--select", "host=~\"a.*\""];
+        if number % 3 == 1 {
+            let options = [&select[..], &["--write", "same-bytes"], SERIALS].concat();
+            self.fleet.submitted(&key, WRITES, &options);
+        } else {
+            self.fleet.submitted(&key, READS, &select);
         }
     }
 
@@ -186,10 +183,19 @@ impl Chaos {
     }
 
     fn rage(&mut self) {
-        let until = Instant::now() + Duration::from_secs(number("SECONDS", 25));
+        let length = Duration::from_secs(number("SECONDS", 25));
+        let each = (self.victims.len() * DRIVES.len()) as u64;
+        let submissions = number("JOBS", 60).div_ceil(each) as u32;
         // As many blows for each agent, however many there are.
         let blows = self.victims.len().div_ceil(40);
-        while Instant::now() < until {
+        let (begin, mut submitted) = (Instant::now(), 0);
+        while begin.elapsed() < length {
+            // The last ones come while there is time for them.
+            let is_due = begin.elapsed() >= length * submitted / submissions;
+            if submitted < submissions && is_due {
+                self.submit(submitted);
+                submitted += 1;
+            }
             for _ in 0..blows {
                 self.blow();
             }
@@ -300,7 +306,6 @@ fn results_arrive_once_whatever_is_killed() {
     let announced = (chaos.victims.len() + gone.len()).to_string();
     super::agents::announced(&chaos.fleet, &announced);
     lost.into_iter().for_each(|agent| drop(agent.kill()));
-    chaos.submit();
     chaos.rage();
     let raged = Instant::now();
     chaos.wait_for_ends();

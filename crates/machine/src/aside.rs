@@ -11,6 +11,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 const LOOK: &str = "--look-aside";
+/// The first line of such a process; each other one is the index of what has answered.
+const BEGUN: &str = "begun";
+/// On a busy machine a process may take this long until it begins; of devices that says nothing.
+pub(crate) const BEGIN_MAX: Duration = Duration::from_secs(180);
 
 /// Looks at the named things, and reports the index of each that has answered, whatever the answer was.
 pub type Look = fn(&[OsString], &(dyn Fn(usize) + Sync));
@@ -29,10 +33,12 @@ pub fn answer(looks: &[(&str, Look)]) -> bool {
     let kind = arguments.next().unwrap_or_default();
     let named: Vec<OsString> = arguments.collect();
     let out = Mutex::new(io::stdout());
-    let has_answered = |index: usize| {
+    let say = |line: &str| {
         // The process that asked may have ended.
-        let _ = out.lock().map(|mut out| writeln!(out, "{index}").and_then(|()| out.flush()));
+        let _ = out.lock().map(|mut out| writeln!(out, "{line}").and_then(|()| out.flush()));
     };
+    let has_answered = |index: usize| say(&index.to_string());
+    say(BEGUN);
     if let Some((_, look)) = looks.iter().find(|(name, _)| kind == *name) {
         look(&named, &has_answered);
     }
@@ -59,12 +65,23 @@ pub fn each_answer(
         (0..named.len()).for_each(|index| known(index, false));
         return;
     };
-    let mut waiting: BTreeSet<usize> = (0..named.len()).collect();
-    let end = Instant::now() + patience;
+    wait_for_answers(&answers, named.len(), patience, known);
+}
+
+/// Receives what a process prints: `None` when it begins, and the index of each thing that answers.
+fn wait_for_answers(
+    answers: &Receiver<Option<usize>>,
+    count: usize,
+    patience: Duration,
+    known: &mut dyn FnMut(usize, bool),
+) {
+    let mut waiting: BTreeSet<usize> = (0..count).collect();
+    let mut end = Instant::now() + BEGIN_MAX;
     while !waiting.is_empty() {
         match answers.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Ok(index) if waiting.remove(&index) => known(index, false),
-            Ok(_) => {}
+            Ok(None) => end = Instant::now() + patience,
+            Ok(Some(index)) if waiting.remove(&index) => known(index, false),
+            Ok(Some(_)) => {}
             Err(error) => {
                 // If the process ended early, the devices may answer.
                 let is_silent = error == RecvTimeoutError::Timeout;
@@ -97,7 +114,7 @@ pub fn each<'n>(
 /// A process that looks at devices; dropping this abandons it.
 struct LookingProcess(Option<Child>);
 
-fn start(kind: &str, named: &[OsString]) -> io::Result<(LookingProcess, Receiver<usize>)> {
+fn start(kind: &str, named: &[OsString]) -> io::Result<(LookingProcess, Receiver<Option<usize>>)> {
     let mut command = Command::new("/proc/self/exe");
     command.arg(LOOK).arg(kind).args(named);
     let mut child =
@@ -107,8 +124,8 @@ fn start(kind: &str, named: &[OsString]) -> io::Result<(LookingProcess, Receiver
     let (send, receive) = channel();
     std::thread::Builder::new().spawn(move || {
         let lines = BufReader::new(out).lines().map_while(Result::ok);
-        for index in lines.filter_map(|line| line.parse().ok()) {
-            let _ = send.send(index);
+        for line in lines {
+            let _ = send.send(line.parse().ok());
         }
     })?;
     Ok((process, receive))
@@ -131,5 +148,21 @@ mod tests {
     #[test]
     fn hung_program_starts_no_more_processes() {
         assert_eq!(silent("drive", &["sda".into()], Duration::ZERO), [false]);
+    }
+
+    #[test]
+    fn devices_have_time_from_when_the_process_begins() {
+        let (send, answers) = channel();
+        let busy_machine = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            send.send(None).unwrap();
+            send.send(Some(1)).unwrap();
+            send
+        });
+        let mut is_silent = [None; 2];
+        let mut known = |index, silent| is_silent[index] = Some(silent);
+        wait_for_answers(&answers, 2, Duration::from_millis(20), &mut known);
+        assert_eq!(is_silent, [Some(true), Some(false)]);
+        busy_machine.join().unwrap();
     }
 }

@@ -18,7 +18,7 @@ pub const FILE: &str = "file";
 /// How long an answer, or that there was none, holds: longer than a command needs, and short for one that runs on.
 const HOLDS: Duration = Duration::from_secs(60);
 /// Waiting ends after this time although the process that asks has a limit of its own.
-const WAIT_MAX: Duration = Duration::from_secs(2 * PATIENCE.as_secs());
+const WAIT_MAX: Duration = Duration::from_secs(2 * aside::BEGIN_MAX.as_secs());
 
 type LoopAnswers = BTreeMap<(&'static str, Attached), LoopAnswer>;
 

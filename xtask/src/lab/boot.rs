@@ -92,6 +92,11 @@ impl GateDrives {
             "-device=nvme,id=second,serial=LAB-NVME,subsys=pair".into(),
             "-device=nvme-ns,drive=nvme,bus=first,nsid=1,shared=on".into(),
         ]);
+        let file = image("ata", DRIVE_BYTES)?;
+        arguments.extend([
+            format!("-blockdev=driver=raw,node-name=ata,file.driver=file,file.filename={file}"),
+            "-device=ide-hd,bus=ide.0,drive=ata,serial=LAB-ATA".into(),
+        ]);
         let file = image("scsi", DRIVE_BYTES)?;
         for path in ["left", "right"] {
             arguments.extend([

@@ -7,12 +7,12 @@ use std::process::Command;
 
 /// The guest's programs besides drivescope.
 const PACKAGES: &str = "linux-image-amd64,udev,kmod,mdadm,lvm2,cryptsetup-bin,bcache-tools,btrfs-progs,e2fsprogs,\
-    xfsprogs,thin-provisioning-tools,multipath-tools,fdisk,fio";
+    xfsprogs,thin-provisioning-tools,multipath-tools,fdisk,fio,smartmontools";
 /// The release whose kernel the cases are written for, and its C library.
 const RELEASE: &str = "bookworm";
 const GUEST_GLIBC: [u32; 2] = [2, 36];
 /// Drivers that no case needs: two thirds of the kernel's files.
-const UNUSED_DRIVERS: &str = "drivers/accessibility,drivers/ata,drivers/bluetooth,drivers/comedi,drivers/gpu,\
+const UNUSED_DRIVERS: &str = "drivers/accessibility,drivers/bluetooth,drivers/comedi,drivers/gpu,\
     drivers/hid,drivers/hwmon,drivers/iio,drivers/infiniband,drivers/input,drivers/leds,drivers/media,drivers/mfd,\
     drivers/net,drivers/platform,drivers/staging,drivers/thunderbolt,drivers/video,fs/ceph,fs/nfs,fs/ocfs2,\
     net/bluetooth,net/netfilter,net/sched,net/wireless,sound";

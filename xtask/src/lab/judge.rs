@@ -31,6 +31,7 @@ pub fn judge(case: &Case, out: &Out) -> CaseOutcome {
         Expect::Sectors { logical, physical, misaligned } => {
             sectors(out, [logical, physical, misaligned])
         }
+        Expect::Health { tests_itself } => health(out, tests_itself),
         Expect::LikeFio { least_us } => like_fio(out, least_us),
     };
     seen.into()
@@ -152,6 +153,45 @@ fn sectors(out: &Out, expected: [u64; 3]) -> Result<String, String> {
     } else {
         Err(format!("{text}; align says that the drive reports {reported}"))
     }
+}
+
+fn health(out: &Out, tests_itself: bool) -> Result<String, String> {
+    bytes_are_back(out)?;
+    let (smartctl, listed, run) = (out.json("smartctl")?, out.json("list")?, out.json("run")?);
+    let serial = &smartctl["serial_number"];
+    let drives = listed.as_array().ok_or("the list has no drives")?;
+    let drive = drives.iter().find(|drive| drive["serial"] == *serial);
+    let health = &drive.ok_or(format!("no drive {serial} in the list"))?["health"];
+    let attributes: Vec<[&Value; 3]> = rows(&health["attributes"], ["id", "value", "raw"]);
+    let of_smartctl = rows(&smartctl["ata_smart_attributes"]["table"], ["id", "value", "raw"]);
+    let raws: Vec<[&Value; 3]> =
+        of_smartctl.into_iter().map(|[id, value, raw]| [id, value, &raw["string"]]).collect();
+    let nvme = &smartctl["nvme_smart_health_information_log"];
+    let same = attributes == raws
+        && health["passed"] == smartctl["smart_status"]["passed"]
+        && health["power_on_hours"] == smartctl["power_on_time"]["hours"]
+        && health["nvme"]["spare_pct"] == nvme["available_spare"];
+    if !same {
+        return Err(format!("not what smartctl says: {health}"));
+    }
+    let known = attributes.len() + nvme.as_object().map_or(0, |log| log.len());
+    let tests = run["tests"].as_array().ok_or("the check has no tests")?;
+    let tested = tests.iter().find(|test| test["test"] == "self-test");
+    let passed = tested.and_then(|test| test["self_test"]["passed"].as_bool());
+    let begun = |name| -> Result<Option<u64>, String> {
+        let log = out.json(name)?;
+        Ok(log["ata_smart_self_test_log"]["standard"]["count"].as_u64())
+    };
+    let new = begun("smartctl.after")?.unwrap_or(0) - begun("smartctl")?.unwrap_or(0);
+    let text = format!("{known} figures, self-test {passed:?}, {new} new in smartctl's log");
+    let expected = (passed == Some(true) && new == 1) == tests_itself && known > 0;
+    if expected { Ok(text) } else { Err(text) }
+}
+
+/// These fields of each row of a table.
+fn rows<'v>(table: &'v Value, fields: [&str; 3]) -> Vec<[&'v Value; 3]> {
+    let rows = table.as_array().map(Vec::as_slice).unwrap_or_default();
+    rows.iter().map(|row| fields.map(|field| &row[field])).collect()
 }
 
 /// The value of the first metric whose key begins and ends so.

@@ -93,7 +93,7 @@ fn identity(run: &Run) -> Vec<(&'static str, String)> {
         ("Capacity", Some(format!("{} ({} bytes)", Bytes(capacity), whole(capacity)))),
         ("Link", of(|drive| drive.link.as_ref().map(|link| link.name.clone()))),
         ("Tested as", Some(run.target.path.clone())),
-        ("Begun", Some(run.started_at.clone())),
+        ("Begun", Some(to_the_second(&run.started_at))),
         ("Took", Some(Secs(run.elapsed_s).to_string())),
         ("Temperature", run.temperature.as_ref().and_then(temperatures)),
         ("Program", Some(format!("{} {}", run.tool.name, run.tool.version))),
@@ -101,6 +101,14 @@ fn identity(run: &Run) -> Vec<(&'static str, String)> {
         ("Label", run.label.clone()),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name, value?.trim().to_string()))).collect()
+}
+
+/// `2026-11-29 13:59:29 +01:00`.
+fn to_the_second(started_at: &str) -> String {
+    let (date_and_time, rest) = started_at.split_at_checked(19).unwrap_or((started_at, ""));
+    let zone = rest.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+    let zone = if matches!(zone, "Z" | "+00:00") { "UTC" } else { zone };
+    format!("{} {zone}", date_and_time.replace('T', " "))
 }
 
 /// `31 to 44 °C in 1,208 readings`.
@@ -125,4 +133,15 @@ fn how(run: &Run) -> String {
 fn surface_chart(run: &Run) -> Option<Chart> {
     let result = run.tests.iter().find(|result| result.test == TestKind::Surface)?;
     charts(result).into_iter().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_read_by_people() {
+        assert_eq!(to_the_second("2026-11-29T13:59:29.081044+00:00"), "2026-11-29 13:59:29 UTC");
+        assert_eq!(to_the_second("2026-11-29T13:59:29.08+05:30"), "2026-11-29 13:59:29 +05:30");
+    }
 }

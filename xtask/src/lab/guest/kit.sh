@@ -92,6 +92,17 @@ align() {
     sums > "$out/after"
 }
 
+# The drive's health by smartctl and by drivescope, and a check of it, after which smartctl is asked again.
+health() {
+    sums > "$out/before"
+    smartctl --json --all "$target" > "$out/smartctl"
+    drivescope list --json > "$out/list" 2> "$out/run.err"
+    drivescope check "$target" --json --quiet --no-save --set self-test.wait=2min > "$out/run" 2>> "$out/run.err"
+    echo $? > "$out/code"
+    smartctl --json --all "$target" > "$out/smartctl.after"
+    sums > "$out/after"
+}
+
 # The same reads by drivescope and by fio, interleaved.
 pairs() {
     for turn in 1 2 3; do
