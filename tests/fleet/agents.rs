@@ -2,7 +2,7 @@
 
 use super::Fleet;
 use crate::support::json::{array, text};
-use crate::support::{Running, must_have, wait_for};
+use crate::support::{Ended, Running, must_have, wait_for};
 use drivescope_store::{Store, StoreLocation};
 use rustix::process::Signal;
 use std::fs;
@@ -40,8 +40,12 @@ impl Fleet {
     }
 
     pub(super) fn submitted(&self, name: &str, suite: &str, more: &[&str]) {
+        self.submission(name, suite, more).code(0);
+    }
+
+    pub(super) fn submission(&self, name: &str, suite: &str, more: &[&str]) -> Ended {
         let plan = self.suite(name, suite);
-        self.fleet(&[&["submit", &plan, "--key", name], more].concat()).code(0);
+        self.fleet(&[&["submit", &plan, "--key", name], more].concat())
     }
 
     /// States of the jobs of a submission.

@@ -107,16 +107,18 @@ impl Chaos {
         Instant::now() + Duration::from_millis(100 + self.chance(2_000) as u64)
     }
 
-    /// Submits the jobs of this number; one in three writes.
+    /// Submits the jobs of this number, of which one in three writes; with the same key again where the server is away.
     fn submit(&self, number: u32) {
-        let key = format!("s{number}");
         let select = ["--select", "host=~\"a.*\""];
-        if number % 3 == 1 {
-            let options = [&select[..], &["--write", "same-bytes"], SERIALS].concat();
-            self.fleet.submitted(&key, WRITES, &options);
+        let (suite, options) = if number % 3 == 1 {
+            (WRITES, [&select[..], &["--write", "same-bytes"], SERIALS].concat())
         } else {
-            self.fleet.submitted(&key, READS, &select);
-        }
+            (READS, select.to_vec())
+        };
+        wait_for("a submission", || {
+            let ended = self.fleet.submission(&format!("s{number}"), suite, &options);
+            (ended.exit_code() != Some(4)).then(|| ended.code(0))
+        });
     }
 
     /// Wakes and starts again what is due; an agent that ended by itself fails the test.

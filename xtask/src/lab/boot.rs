@@ -95,7 +95,7 @@ impl GateDrives {
         let file = image("ata", DRIVE_BYTES)?;
         arguments.extend([
             format!("-blockdev=driver=raw,node-name=ata,file.driver=file,file.filename={file}"),
-            "-device=ide-hd,bus=ide.0,drive=ata,serial=LAB-ATA".into(),
+            "-device=ide-hd,bus=ide.0,drive=ata,serial=LAB-ATA,model=LAB DISK".into(),
         ]);
         let file = image("scsi", DRIVE_BYTES)?;
         for path in ["left", "right"] {

@@ -37,8 +37,8 @@ pub enum Expect {
     RestoredAfterFailure,
     /// `align` and the drive's description say these sizes, and where a partition at sector 2048 lies.
     Sectors { logical: u64, physical: u64, misaligned: u64 },
-    /// The drive's health is what smartctl says; a check has it test itself if it can.
-    Health { tests_itself: bool },
+    /// The drive's health is what smartctl says, and in a check it tests itself.
+    Health,
     /// Reads take at least `least_us`, and as long as with fio.
     LikeFio { least_us: f64 },
 }
@@ -54,8 +54,7 @@ impl fmt::Display for Expect {
             Self::Sectors { logical, physical, misaligned } => {
                 write!(f, "{logical}/{physical}, {misaligned} misaligned")
             }
-            Self::Health { tests_itself: true } => f.write_str("health, and a self-test"),
-            Self::Health { tests_itself: false } => f.write_str("health, no self-test"),
+            Self::Health => f.write_str("health, and a self-test"),
             Self::LikeFio { least_us } => write!(f, "as fio, over {least_us} µs"),
         }
     }
@@ -77,7 +76,7 @@ impl Case {
             Expect::Restored(_) => "killed",
             Expect::RestoredAfterFailure => "failing",
             Expect::Sectors { .. } => "align",
-            Expect::Health { .. } => "health",
+            Expect::Health => "health",
             Expect::LikeFio { .. } => "pairs",
         };
         format!(". /lab/kit.sh\nset -e\n{}\nset +e\n{steps}\n", self.setup.trim())

@@ -31,7 +31,7 @@ pub fn judge(case: &Case, out: &Out) -> CaseOutcome {
         Expect::Sectors { logical, physical, misaligned } => {
             sectors(out, [logical, physical, misaligned])
         }
-        Expect::Health { tests_itself } => health(out, tests_itself),
+        Expect::Health => health(out),
         Expect::LikeFio { least_us } => like_fio(out, least_us),
     };
     seen.into()
@@ -155,43 +155,36 @@ fn sectors(out: &Out, expected: [u64; 3]) -> Result<String, String> {
     }
 }
 
-fn health(out: &Out, tests_itself: bool) -> Result<String, String> {
+fn health(out: &Out) -> Result<String, String> {
     bytes_are_back(out)?;
     let (smartctl, listed, run) = (out.json("smartctl")?, out.json("list")?, out.json("run")?);
-    let serial = &smartctl["serial_number"];
     let drives = listed.as_array().ok_or("the list has no drives")?;
-    let drive = drives.iter().find(|drive| drive["serial"] == *serial);
-    let health = &drive.ok_or(format!("no drive {serial} in the list"))?["health"];
-    let attributes: Vec<[&Value; 3]> = rows(&health["attributes"], ["id", "value", "raw"]);
-    let of_smartctl = rows(&smartctl["ata_smart_attributes"]["table"], ["id", "value", "raw"]);
-    let raws: Vec<[&Value; 3]> =
-        of_smartctl.into_iter().map(|[id, value, raw]| [id, value, &raw["string"]]).collect();
-    let nvme = &smartctl["nvme_smart_health_information_log"];
-    let same = attributes == raws
+    let is_it = |drive: &&Value| drive["serial"] == smartctl["serial_number"];
+    let health = &drives.iter().find(is_it).ok_or("the drive is not in the list")?["health"];
+    let attributes = rows(&health["attributes"], ["/id", "/value", "/raw"]);
+    let table = &smartctl["ata_smart_attributes"]["table"];
+    let is_same = attributes == rows(table, ["/id", "/value", "/raw/string"])
         && health["passed"] == smartctl["smart_status"]["passed"]
-        && health["power_on_hours"] == smartctl["power_on_time"]["hours"]
-        && health["nvme"]["spare_pct"] == nvme["available_spare"];
-    if !same {
+        && health["power_on_hours"] == smartctl["power_on_time"]["hours"];
+    if attributes.is_empty() || !is_same {
         return Err(format!("not what smartctl says: {health}"));
     }
-    let known = attributes.len() + nvme.as_object().map_or(0, |log| log.len());
     let tests = run["tests"].as_array().ok_or("the check has no tests")?;
     let tested = tests.iter().find(|test| test["test"] == "self-test");
-    let passed = tested.and_then(|test| test["self_test"]["passed"].as_bool());
-    let begun = |name| -> Result<Option<u64>, String> {
-        let log = out.json(name)?;
-        Ok(log["ata_smart_self_test_log"]["standard"]["count"].as_u64())
-    };
-    let new = begun("smartctl.after")?.unwrap_or(0) - begun("smartctl")?.unwrap_or(0);
-    let text = format!("{known} figures, self-test {passed:?}, {new} new in smartctl's log");
-    let expected = (passed == Some(true) && new == 1) == tests_itself && known > 0;
-    if expected { Ok(text) } else { Err(text) }
+    let tested = tested.ok_or("the check has no self-test")?;
+    let passed = tested["self_test"]["passed"] == true;
+    let in_log =
+        |smartctl: &Value| smartctl["ata_smart_self_test_log"]["standard"]["count"].as_u64();
+    let (before, after) = (in_log(&smartctl), in_log(&out.json("smartctl.after")?));
+    let text =
+        format!("{} attributes, self-test: {}", attributes.len(), tested["self_test"]["result"]);
+    if passed && after > before { Ok(text) } else { Err(text) }
 }
 
 /// These fields of each row of a table.
-fn rows<'v>(table: &'v Value, fields: [&str; 3]) -> Vec<[&'v Value; 3]> {
+fn rows<'v>(table: &'v Value, fields: [&str; 3]) -> Vec<[Option<&'v Value>; 3]> {
     let rows = table.as_array().map(Vec::as_slice).unwrap_or_default();
-    rows.iter().map(|row| fields.map(|field| &row[field])).collect()
+    rows.iter().map(|row| fields.map(|field| row.pointer(field))).collect()
 }
 
 /// The value of the first metric whose key begins and ends so.
