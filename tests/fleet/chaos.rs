@@ -27,8 +27,9 @@ const POOLED: u32 = 8;
 const SETTINGS: &[&str] = &["fsync=on", "max_connections=60"];
 /// Between two blows.
 const PAUSE: Duration = Duration::from_millis(200);
-/// The server comes back within seconds, so that work is done in between.
+/// The server lives this long, and longer for each agent: they all come back to it, so that work is done.
 const SERVER_LIVES: Duration = Duration::from_secs(4);
+const SERVER_LIVES_PER_AGENT: Duration = Duration::from_millis(20);
 
 fn number(variable: &str, otherwise: u64) -> u64 {
     let name = format!("DRIVESCOPE_FLEET_{variable}");
@@ -144,6 +145,7 @@ impl Chaos {
 
     fn blow(&mut self) {
         let at = self.chance(self.victims.len());
+        let server_lives = SERVER_LIVES + SERVER_LIVES_PER_AGENT * self.victims.len() as u32;
         match self.chance(20) {
             0..7 => {
                 if let Some(running) = self.victims[at].running.take() {
@@ -168,7 +170,7 @@ impl Chaos {
                     self.blows.programs_killed += 1;
                 }
             }
-            16..18 if self.server_up.elapsed() > SERVER_LIVES => {
+            16..18 if self.server_up.elapsed() > server_lives => {
                 self.fleet.server.crash();
                 std::thread::sleep(Duration::from_millis(self.chance(1_000) as u64));
                 self.fleet.server.start_again();
