@@ -159,9 +159,13 @@ mod tests {
         fn hidden() -> Boundaries {
             Boundaries::Hidden("noise".to_string())
         }
+        fn unknown() -> Sector {
+            Sector::Unknown("noise".to_string())
+        }
+        fn sector(bytes: u64, shift: u64) -> Sector {
+            Sector::Found { bytes, shift }
+        }
         let alike = Boundaries::Alike { resolution: 0.2 };
-        let unknown = || Sector::Unknown("noise".to_string());
-        let sector = |bytes, shift| Sector::Found { bytes, shift };
         for (small, large, sector) in [
             (found(4096, 512), alike.clone(), sector(4096, 512)),
             (found(4096, 0), found(16_384, 4096), sector(4096, 0)),

@@ -320,7 +320,9 @@ mod tests {
         fn step(from: u64, to: u64) -> CurveStep {
             CurveStep { from, to, mb_s: 100.0 }
         }
-        let curve = || vec![step(0, 5000), step(5000, 10_000)];
+        fn curve() -> Vec<CurveStep> {
+            vec![step(0, 5000), step(5000, 10_000)]
+        }
         assert_eq!(up_to(curve(), 10_000), curve());
         assert_eq!(up_to(curve(), 8192), [step(0, 5000), step(5000, 8192)]);
         assert_eq!(up_to(curve(), 5000), [step(0, 5000)]);

@@ -101,6 +101,9 @@ pub fn heads(record: &mut TestRecord, order: HeadOrder) {
 
 /// The seek profile, and what it means for access times over parts of the drive.
 pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn_ns: f64) {
+    fn share(i: usize) -> f64 {
+        i as f64 / (CURVE_POINTS - 1) as f64
+    }
     if profile.shows_overhead {
         movements(record, profile);
     } else {
@@ -110,7 +113,6 @@ pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn
             "no access within a track was missed; the curve has the overhead in it",
         );
     }
-    let share = |i: usize| i as f64 / (CURVE_POINTS - 1) as f64;
     let distances: Vec<f64> = (0..CURVE_POINTS).map(share).collect();
     let fitted = distances.iter().map(|&d| profile.curve.ns(d).max(0.0) / 1e6).collect();
     record.curve("seek.ms", ("%", "ms"), percent(&distances), fitted);

@@ -71,7 +71,9 @@ fn mean_is_bytes_over_time_curve_is_median() {
     fn timed(offset: u64, ns: u64) -> TimedRegion {
         TimedRegion::new(offset, 1_000_000, Some(ns))
     }
-    let round = |ns: u64| vec![timed(0, 5_000_000), timed(50_000_000, ns)];
+    fn round(ns: u64) -> Vec<TimedRegion> {
+        vec![timed(0, 5_000_000), timed(50_000_000, ns)]
+    }
     let mut record = TestRecord::new(TestKind::Surface);
     let rounds = [round(10_000_000), round(20_000_000), round(40_000_000)];
     let pace = StepPace::of(&rounds);
