@@ -111,11 +111,11 @@ fn small_model(scratch: &Scratch, model: &str) -> String {
 
 /// What smartctl printed of real drives, by what they stand for.
 fn smart_files(scratch: &Scratch) {
-    let sample = |name: &str| {
+    fn sample(name: &str) -> String {
         let samples = "../machine/src/list/smart_report/samples";
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(samples).join(name);
         fs::read_to_string(path).expect("the repository has it")
-    };
+    }
     let healthy = sample("farm.json").replace("{\"hours\": 12}", "{\"hours\": 22341}");
     let risen = |attribute: &str, value: u32, count: u32| {
         let of = |raw: u32| {

@@ -369,11 +369,13 @@ fn on_a_terminal(scratch: &Scratch, variable: Option<(&str, &str)>) -> String {
 
 #[test]
 fn colours_are_for_terminals_that_want_them() {
+    fn coloured(text: &str) -> bool {
+        text.contains("\u{1b}[")
+    }
     if std::process::Command::new("script").arg("--version").output().is_err() {
         return skip_loudly("needs script (util-linux)");
     }
     let scratch = Scratch::new();
-    let coloured = |text: &str| text.contains("\u{1b}[");
     assert!(coloured(&on_a_terminal(&scratch, None)));
     assert!(coloured(&on_a_terminal(&scratch, Some(("NO_COLOR", "")))), "empty means not set");
     assert!(!coloured(&on_a_terminal(&scratch, Some(("NO_COLOR", "1")))));

@@ -196,8 +196,7 @@ fn model_beside_a_run_is_measured_alike() {
 
 #[test]
 fn fio_result_is_compared_only_when_forced() {
-    let scratch = Scratch::new();
-    let job = |name: &str, group: u32, iops: u32| {
+    fn job(name: &str, group: u32, iops: u32) -> String {
         format!(
             r#"{{"jobname": "{name}", "groupid": {group}, "job_runtime": 1000,
                 "job options": {{"rw": "randread", "bs": "4k", "iodepth": "1"}},
@@ -205,7 +204,8 @@ fn fio_result_is_compared_only_when_forced() {
                     "lat_ns": {{"mean": 12000000.0, "max": 30000000}}}}}}"#,
             iops * 4096
         )
-    };
+    }
+    let scratch = Scratch::new();
     let text = format!(
         r#"{{"fio version": "fio-3.33", "timestamp_ms": 1795528240563,
 "global options": {{"direct": "1", "ioengine": "libaio", "filename": "/dev/sdx"}}, "jobs": [{}, {}]}}"#,

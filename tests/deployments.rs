@@ -158,11 +158,11 @@ fn units_that_are_named_exist_and_are_disabled_on_removal() {
 
 #[test]
 fn ansible_writes_the_settings_that_the_unit_reads() {
-    let keys = |path: &str| -> BTreeSet<String> {
+    fn keys(path: &str) -> BTreeSet<String> {
         let text = text(path);
         let settings = text.lines().filter(|line| !line.starts_with('#'));
         settings.filter_map(|line| Some(line.split_once('=')?.0.to_string())).collect()
-    };
+    }
     let template = "packaging/ansible/roles/drivescope/templates/agent.conf.j2";
     assert_eq!(keys(template), keys("packaging/systemd/agent.conf"));
 }

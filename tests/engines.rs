@@ -57,9 +57,11 @@ fn stand_behind(instructions: &'static [Instruction]) -> io::Result<()> {
     const PR_SET_NO_NEW_PRIVS: i32 = 38;
     const PR_SET_SECCOMP: i32 = 22;
     const SECCOMP_MODE_FILTER: usize = 2;
+    fn checked(result: i32) -> io::Result<()> {
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
     let length = u16::try_from(instructions.len()).expect("a few");
     let filter = Filter { length, instructions: instructions.as_ptr() };
-    let checked = |result| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
     // SAFETY: the arguments are those of prctl(2); the filter outlives the call.
     unsafe {
         checked(prctl(PR_SET_NO_NEW_PRIVS, 1usize, 0usize, 0usize, 0usize))?;
@@ -129,6 +131,11 @@ fn quiet_does_not_speak_of_engines() {
 
 #[test]
 fn threads_give_the_same_metrics_as_io_uring() {
+    fn engines(run: &Value) -> BTreeSet<String> {
+        let phases =
+            run["tests"].as_array().unwrap().iter().flat_map(|test| test["phases"].as_array());
+        phases.flatten().map(|phase| phase["engine"].as_str().unwrap().to_string()).collect()
+    }
     let scratch = Scratch::new();
     let run_with = |engine: &[&str]| {
         // Long enough for a request in each round, also on a busy machine.
@@ -141,11 +148,6 @@ fn threads_give_the_same_metrics_as_io_uring() {
     // Both engines, wherever the kernel has io_uring.
     let (probed, threads) = (run_with(&[]), run_with(&["--engine=threads"]));
     assert_eq!(threads["plan"]["engine"], "threads");
-    let engines = |run: &Value| -> BTreeSet<String> {
-        let phases =
-            run["tests"].as_array().unwrap().iter().flat_map(|test| test["phases"].as_array());
-        phases.flatten().map(|phase| phase["engine"].as_str().unwrap().to_string()).collect()
-    };
     assert_eq!(engines(&threads), BTreeSet::from(["threads".to_string()]));
     let is_named = |name: &String| ["threads", "uring"].contains(&name.as_str());
     assert!(engines(&probed).iter().all(is_named), "each phase says what sent its requests");

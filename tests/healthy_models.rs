@@ -193,6 +193,9 @@ fn contradictions(other: &Value, quick: &Value) -> Vec<String> {
 /// Whether the lower of two verdicts rests on what the other lacks and says so, or on a finding that it names, or one
 /// of them is borderline.
 fn has_reason(low: &Value, high: &Value) -> bool {
+    fn what(rule: &Value) -> String {
+        text(&rule["what"]).to_string()
+    }
     let because = text(&low["because"]);
     if because.contains("Caution") || because.contains("(F0") {
         return true;
@@ -200,11 +203,11 @@ fn has_reason(low: &Value, high: &Value) -> bool {
     if [low, high].iter().any(|verdict| text(&verdict["because"]).contains("borderline")) {
         return true;
     }
-    let what = |rule: &Value| text(&rule["what"]).to_string();
-    let decides = |rule: &&Value| rule["points"] == low["points"];
     let measured: Vec<String> = array(&high["rules"]).iter().map(what).collect();
-    let lacks =
-        array(&low["rules"]).iter().filter(decides).any(|rule| !measured.contains(&what(rule)));
+    let lacks = array(&low["rules"])
+        .iter()
+        .filter(|rule| rule["points"] == low["points"])
+        .any(|rule| !measured.contains(&what(rule)));
     lacks && high["not_tested"].as_array().is_some_and(|all| !all.is_empty())
 }
 

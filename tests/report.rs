@@ -215,11 +215,11 @@ fn duckdb_reads_the_figures_of_runs() {
     let metrics = document["tests"][0]["metrics"].as_array().unwrap();
     assert_eq!(rows.as_array().map(Vec::len), Some(metrics.len()));
     for (row, metric) in rows.as_array().unwrap().iter().zip(metrics) {
+        fn rounds(value: &serde_json::Value) -> Vec<Option<f64>> {
+            value.as_array().unwrap().iter().map(serde_json::Value::as_f64).collect()
+        }
         assert_eq!((&row[0], &row[1]), (&document["id"], &metric["key"]));
         assert_eq!((row[2].as_f64(), &row[4]), (metric["value"].as_f64(), &true.into()));
-        let rounds = |value: &serde_json::Value| -> Vec<Option<f64>> {
-            value.as_array().unwrap().iter().map(serde_json::Value::as_f64).collect()
-        };
         assert_eq!(rounds(&row[3]), rounds(&metric["rounds"]));
     }
 }

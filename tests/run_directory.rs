@@ -47,8 +47,7 @@ fn document_has_the_fields_for_scripts() {
 
 /// `2026-01-31T12:00:00.123456+01:00`.
 fn is_rfc3339(text: &str) -> bool {
-    let digits_as_0 = |c: char| if c.is_ascii_digit() { '0' } else { c };
-    let shape: String = text.chars().map(digits_as_0).collect();
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
     ["+00:00", "-00:00"].iter().any(|zone| shape == format!("0000-00-00T00:00:00.000000{zone}"))
 }
 

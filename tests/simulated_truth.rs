@@ -187,6 +187,9 @@ fn a_link_that_caps_the_drive_is_found() {
 
 #[test]
 fn throttling_is_found() {
+    fn rate(run: &Value) -> f64 {
+        value(run, "transfer.seq1m_q8t1.read.mb_s")
+    }
     // The same drive with a limit that it reaches within a round, and does not leave.
     let hot = text_of("corsair-mp510-240")
         .expect("a model")
@@ -200,7 +203,6 @@ fn throttling_is_found() {
     let cool = measure("sim:corsair-mp510-240", &options);
     assert!(!findings(&cool).contains(&"F014"), "{:?}", findings(&cool));
     let held = measure("sim:corsair-mp510-240?fault=throttled", &SEQUENTIAL_READ);
-    let rate = |run: &Value| value(run, "transfer.seq1m_q8t1.read.mb_s");
     let share = rate(&held) / rate(&cool);
     assert!((0.25..0.5).contains(&share), "a third of the speed: {share}");
 }
@@ -269,13 +271,13 @@ fn tiny_writes_cause_one_drive_read_each() {
 
 #[test]
 fn a_flush_that_lies_is_noticed() {
+    fn about(run: &Value) -> bool {
+        let found = array(&run["findings"]).iter().find(|finding| finding["id"] == "F007");
+        found.is_some_and(|f| text(&f["evidence"]).contains("each flushed"))
+    }
     let key = "tiny-writes.rnd4k_direct_sync.iops";
     let honest = measure("sim:wd40efrx", &TINY);
     let lying = measure("sim:wd40efrx?fault=flush-lies", &TINY);
-    let about = |run: &Value| {
-        let found = array(&run["findings"]).iter().find(|finding| finding["id"] == "F007");
-        found.is_some_and(|f| text(&f["evidence"]).contains("each flushed"))
-    };
     assert!(about(&lying) && !about(&honest), "{:?}", findings(&lying));
     // Half a turn and a short seek each: below two in a turn.
     assert!(value(&honest, key) < 2.0 * 90.0 && value(&lying, key) > 2.0 * 90.0);

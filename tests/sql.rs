@@ -45,12 +45,14 @@ fn has_server(scratch: &Scratch, name: &str) -> bool {
 
 fn working_in(folder: &Path) -> Vec<i32> {
     let processes = fs::read_dir("/proc").expect("procfs is mounted").flatten();
-    let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
     let is_there = |process: &i32| {
         let cwd = fs::read_link(format!("/proc/{process}/cwd"));
         cwd.is_ok_and(|cwd| cwd.starts_with(folder))
     };
-    processes.filter_map(number).filter(is_there).collect()
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter(is_there)
+        .collect()
 }
 
 fn endless(scratch: &Scratch, database: &str) -> Call {
@@ -156,13 +158,13 @@ fn temporary_tables_of_other_servers_stay() {
 
 #[test]
 fn missing_part_is_named_in_one_line() {
+    fn without(call: Call) -> Call {
+        let call = call.env("DRIVESCOPE_POSTGRES_BIN", "/nonexistent");
+        call.env("DRIVESCOPE_MARIADB_BIN", "/nonexistent")
+    }
     let scratch = Scratch::new();
     let call =
         |options: &[&str]| scratch.run_call("target", &[&["--test=sql", "--no-save"], options]);
-    let without = |call: Call| {
-        let call = call.env("DRIVESCOPE_POSTGRES_BIN", "/nonexistent");
-        call.env("DRIVESCOPE_MARIADB_BIN", "/nonexistent")
-    };
     for (call, words) in [
         (without(call(&["--db", "postgres"])), "PostgreSQL is not installed"),
         (without(call(&["--db", "mariadb"])), "MariaDB is not installed"),

@@ -229,11 +229,13 @@ fn store_option_overrides_the_environment() {
 
 #[test]
 fn next_command_names_the_named_store() {
+    fn words(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
     let (scratch, _) = with_a_run();
     let [store, none] = ["a store.db", "none.db"].map(|name| scratch.text(name));
     let runs = scratch.file("runs.json", scratch.drivescope(&["export"]).code(0).stdout);
     scratch.drivescope(&["import", &runs, "--store", &store]).code(0);
-    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = scratch.drivescope(&["show", "last", "--store", &store]).code(0).stdout;
     assert!(words(&shown).contains(&format!(" --store '{store}'")), "{shown}");
     assert!(!scratch.drivescope(&["show", "last"]).code(0).stdout.contains("--store"));

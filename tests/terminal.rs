@@ -9,12 +9,16 @@ const COLUMNS: u16 = 80;
 /// line per message.
 #[track_caller]
 pub fn must_wrap(scratch: &Scratch, arguments: &[&str], code: i32) -> Ended {
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_string).collect::<Vec<_>>()
+    }
+    fn width(line: &str) -> usize {
+        line.trim_end().chars().count()
+    }
     let piped = scratch.drivescope(arguments).code(code);
     let call = scratch.call(arguments).env("NO_COLOR", "1");
     let shown = OnTerminal::start_with(call, COLUMNS).end().code(code);
-    let words = |text: &str| text.split_whitespace().map(str::to_string).collect::<Vec<_>>();
     assert_eq!(words(&shown.stdout), words(&piped.stderr), "{shown}");
-    let width = |line: &str| line.trim_end().chars().count();
     let is_one_word = |line: &str| words(line).len() == 1;
     for line in shown.stdout.lines() {
         assert!(width(line) <= usize::from(COLUMNS) || is_one_word(line), "{line}");

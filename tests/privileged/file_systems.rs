@@ -273,9 +273,10 @@ fn must_be_whole_blocks(run: &Value) {
     let reason = text(&test_of(run, "transfer")["reason"]);
     must_have(reason, &["rnd512_q1t1.read", "multiples of 4096"]);
     assert!(keys(run).iter().all(|key| !key.contains("rnd512")), "{:?}", keys(run));
-    let own = |phase: &&Value| text(&phase["cell"]).starts_with("seq_direct");
-    let phases: Vec<&Value> =
-        array(&test_of(run, "tiny-writes")["phases"]).iter().filter(own).collect();
+    let phases: Vec<&Value> = array(&test_of(run, "tiny-writes")["phases"])
+        .iter()
+        .filter(|phase| text(&phase["cell"]).starts_with("seq_direct"))
+        .collect();
     for phase in &phases {
         let [bytes, ops] = ["bytes", "ops"].map(|key| phase[key].as_u64().expect("a whole number"));
         assert_eq!(bytes, ops * 4096, "the drive's own stream is one of whole blocks: {phase}");

@@ -23,9 +23,8 @@ pub fn opinion(scratch: &Scratch, node: &str, options: &[&str], code: i32) -> Va
 
 /// Name and evidence of each refusing check.
 pub fn refusals(gate: &Value) -> Vec<(String, String)> {
-    let refused = |check: &&Value| check["outcome"] == "refused";
     let both = |check: &Value| (text(&check["name"]).into(), text(&check["evidence"]).into());
-    array(&gate["checks"]).iter().filter(refused).map(both).collect()
+    array(&gate["checks"]).iter().filter(|check| check["outcome"] == "refused").map(both).collect()
 }
 
 #[track_caller]

@@ -108,7 +108,9 @@ fn test_data(bytes: usize, offset: u64) -> Vec<u8> {
 /// Writes through a journal without end. Not a test: [`kill`] runs this process by name, with the variables.
 #[test]
 fn the_process_that_is_killed() {
-    let variable = |name| std::env::var(name).ok();
+    fn variable(name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
     let (Some(node), Some(folder), Some(seed)) =
         (variable(DEVICE), variable(FOLDER), variable(SEED))
     else {

@@ -33,7 +33,9 @@ fn check_no_number_is_cut(ended: &Ended) {
     for line in tables {
         let letters: Vec<char> = line.chars().collect();
         for window in letters.windows(3).filter(|window| window[1] == '…') {
-            let digits = |c: char| c.is_ascii_digit() || c == ',' || c == '.';
+            fn digits(c: char) -> bool {
+                c.is_ascii_digit() || c == ',' || c == '.'
+            }
             assert!(!digits(window[0]) || !digits(window[2]), "a number is cut: {line}\n{ended}");
         }
     }

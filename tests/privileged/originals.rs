@@ -9,7 +9,6 @@ use crate::support::json::{array, finding, findings, metric, statuses, test_of, 
 use crate::support::terminal::{CTRL_C, OnTerminal};
 use crate::support::{Call, Scratch, every, few_or_all, must_have, noise, wait_for};
 use rustix::process::Signal;
-use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -56,8 +55,10 @@ impl Target {
 
     /// Whether bytes of the image have changed; all changes must be in the area.
     pub fn is_changed(&self) -> bool {
+        fn outside(bytes: &[u8]) -> Vec<u8> {
+            [&bytes[..24 * MIB], &bytes[40 * MIB..]].concat()
+        }
         let now = fs::read(&self.image).expect("it is ours");
-        let outside = |bytes: &[u8]| [&bytes[..24 * MIB], &bytes[40 * MIB..]].concat();
         assert!(outside(&now) == outside(&self.before), "something outside the area changed");
         now != self.before
     }
@@ -100,9 +101,8 @@ fn run_writes_patterns_and_restores_the_contents() {
     assert_eq!(planned["restores"]["from_bytes"], 24 * MIB);
     assert_eq!(planned["restores"]["area_bytes"], 16 * MIB);
     assert_eq!(text(&planned["restores"]["journal"]), target.journals().to_str().unwrap());
-    let written = |phase: &&Value| text(&phase["cell"]).ends_with(".write");
     let phases = array(&test_of(&run, "transfer")["phases"]);
-    let mut writes = phases.iter().filter(written);
+    let mut writes = phases.iter().filter(|phase| text(&phase["cell"]).ends_with(".write"));
     assert!(writes.all(|phase| phase["device_written_bytes"].as_u64() > Some(0)), "{phases:?}");
     let confined = finding(&run, "F032");
     assert!(text(&confined["evidence"]).contains("16.8 MB from byte 25165824"), "{confined}");

@@ -196,12 +196,6 @@ fn fill_stopped_in_its_last_part_is_complete() {
 fn resumed_verify_flushes_the_cache_again() {
     let Some(OnLoop { scratch, device, destroy, .. }) = OnLoop::of_noise(256) else { return };
     let pushing = [VERIFY, &["--set=verify.cache=128MiB"]].concat();
-    let written_once = |run: &serde_json::Value| {
-        let written = array(&test_of(run, "verify")["metrics"]).iter();
-        let mut written = written.filter(|metric| metric["key"] == "verify.write.written_bytes");
-        let reads = text(&test_of(run, "verify")["reason"]).contains("of the read phase");
-        written.next().is_some_and(|metric| metric["value"] == (256 * MIB) as f64) && !reads
-    };
     let stopped = (0..20).find_map(|_| {
         let running = scratch.run_call(&device.node, &[&pushing, &[&destroy]]).start();
         wait_for_writes(&running, 260 * MIB);
@@ -218,6 +212,13 @@ fn resumed_verify_flushes_the_cache_again() {
     let run = scratch.run(&device.node, &[&resume]).measured().json();
     assert_eq!(value(&run, "verify.write.written_bytes"), (64 * MIB) as f64);
     assert_eq!(value(&run, "verify.capacity.real_bytes"), (256 * MIB) as f64);
+}
+
+fn written_once(run: &serde_json::Value) -> bool {
+    let written = array(&test_of(run, "verify")["metrics"]).iter();
+    let mut written = written.filter(|metric| metric["key"] == "verify.write.written_bytes");
+    let reads = text(&test_of(run, "verify")["reason"]).contains("of the read phase");
+    written.next().is_some_and(|metric| metric["value"] == (256 * MIB) as f64) && !reads
 }
 
 /// Writes fail from some byte on, as with a loose cable; then the device takes them again.

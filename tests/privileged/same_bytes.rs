@@ -26,6 +26,9 @@ fn is_free(node: &str) -> bool {
 /// would be lost in the restore.
 #[test]
 fn earlier_writes_through_the_disk_survive() {
+    fn behind(bytes: &[u8]) -> Vec<u8> {
+        bytes[21 * MIB..].to_vec()
+    }
     let Some(scratch) = privileged_scratch() else { return };
     let image = image_of_noise(&scratch, 64);
     let Some(device) = Loop::attach(&image, &[]) else { return };
@@ -41,7 +44,6 @@ fn earlier_writes_through_the_disk_survive() {
     before[20 * MIB..21 * MIB].copy_from_slice(&fresh);
     let level = format!("--write=restore:{}p1:{}", device.name(), 98304 * 512);
     let running = scratch.run_call(&part, &[WRITES, ENDLESS, &[&level]]).start();
-    let behind = |bytes: &[u8]| bytes[21 * MIB..].to_vec();
     wait_for("patterns on the partition", || {
         (behind(&fs::read(&image).unwrap()) != behind(&before)).then_some(())
     });

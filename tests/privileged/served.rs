@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Prints a note if a drive cannot be served here; `block`: as a block device.
 pub fn can_serve(block: bool) -> bool {
-    let missing = |node: &&&str| !Path::new(*node).exists();
     let needed: &[&str] = if block { &["/dev/fuse", "/dev/loop-control"] } else { &["/dev/fuse"] };
-    match needed.iter().find(missing) {
+    match needed.iter().find(|node| !Path::new(*node).exists()) {
         Some(node) => {
             skip_loudly(&format!("needs {node}"));
             false

@@ -377,11 +377,13 @@ fn killed_program_does_not_wait_for_dirty_pages() {
 
 #[test]
 fn ctrl_c_waits_for_dirty_pages_visibly() {
+    fn at(n: u64) -> u64 {
+        n * 2_600_000_000 / 4096 * 4096
+    }
     if !can_serve(true) {
         return;
     }
     const PLACES: u64 = 1500;
-    let at = |n: u64| n * 2_600_000_000 / 4096 * 4096;
     let scratch = Scratch::new();
     let served = Served::start(&scratch, &[DISK, "drive", "--block"]);
     let device = OpenOptions::new().write(true).open(served.node()).unwrap();

@@ -42,8 +42,8 @@ impl Call {
     pub fn arguments<T: AsRef<std::ffi::OsStr>>(mut self, arguments: &[T]) -> Self {
         let arguments: Vec<&std::ffi::OsStr> = arguments.iter().map(AsRef::as_ref).collect();
         let tests = arguments.iter().rev().find_map(|it| it.to_str()?.strip_prefix("--test="));
-        let is_fitting = |it: &&&std::ffi::OsStr| tests.is_none_or(|tests| super::fits(it, tests));
-        self.command.args(arguments.iter().filter(is_fitting));
+        self.command
+            .args(arguments.iter().filter(|it| tests.is_none_or(|tests| super::fits(it, tests))));
         self
     }
 
@@ -234,6 +234,9 @@ impl Ended {
     /// The program names the cause, and its document must agree.
     #[track_caller]
     pub fn measured(self) -> Self {
+        fn of(value: &Value, key: &str) -> Vec<Value> {
+            value[key].as_array().cloned().unwrap_or_default()
+        }
         if self.exit_code() != Some(1) {
             return self.code(0);
         }
@@ -243,11 +246,9 @@ impl Ended {
         let mut lines = ended.stderr.lines().chain(ended.stdout.lines());
         assert!(lines.any(is_cause), "1 for another cause: {ended}");
         let Ok(run) = serde_json::from_str::<Value>(&ended.stdout) else { return ended };
-        let of = |value: &Value, key: &str| value[key].as_array().cloned().unwrap_or_default();
         let valid = |it: &Value| of(it, "metrics").iter().any(|metric| metric["valid"] == true);
         assert!(!of(&run, "tests").iter().any(valid), "{ended}");
-        let is_problem = |it: &Value| it["severity"] == "problem";
-        assert!(!of(&run, "findings").iter().any(is_problem), "{ended}");
+        assert!(!of(&run, "findings").iter().any(|it| it["severity"] == "problem"), "{ended}");
         ended
     }
 
@@ -275,8 +276,10 @@ impl Ended {
     /// Standard output as JSON documents, one per line.
     #[track_caller]
     pub fn documents(&self) -> Vec<Value> {
-        let read = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {self}"));
-        self.stdout.lines().map(read).collect()
+        self.stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {self}")))
+            .collect()
     }
 
     /// Expects `code`, one line on standard error, and no result.

@@ -31,8 +31,7 @@ pub fn files_in_circles(sources: &[Source]) -> BTreeMap<&str, usize> {
 
 impl<'s> Crate<'s> {
     fn new(sources: &'s [Source], home: &str) -> Self {
-        let of_crate = |source: &&Source| source.home == home && !source.code.is_empty();
-        let files = sources.iter().filter(of_crate);
+        let files = sources.iter().filter(|source| source.home == home && !source.code.is_empty());
         Self { files: files.map(|source| (&source.module[..], source)).collect() }
     }
 
@@ -167,8 +166,10 @@ mod tests {
         let read = |(name, text): &(&str, &str)| (format!("crates/x/src/{name}"), text.to_string());
         let sources = sources(&files.iter().map(read).collect::<Vec<_>>()).unwrap();
         let short = |path: &&str| path.trim_start_matches("crates/x/src/").to_string();
-        let line = |way: &Vec<&str>| way.iter().map(short).collect::<Vec<_>>().join(" ");
-        circles(&sources)["crates/x"].iter().map(line).collect()
+        circles(&sources)["crates/x"]
+            .iter()
+            .map(|way| way.iter().map(short).collect::<Vec<_>>().join(" "))
+            .collect()
     }
 
     #[test]

@@ -55,9 +55,8 @@ fn faults_of(manifest: &str) -> Result<Vec<String>, String> {
             format!("{package} is not in the list of xtask/src/edges.rs: give it its edges");
         return Ok(vec![fault]);
     };
-    let forbidden = |used: &String| !is_allowed(*uses, used);
     let line = |used: String| format!("{package} must not use {used} (docs/architecture.md)");
-    Ok(used(&manifest).into_iter().filter(forbidden).map(line).collect())
+    Ok(used(&manifest).into_iter().filter(|used| !is_allowed(*uses, used)).map(line).collect())
 }
 
 fn is_allowed(uses: Uses, used: &str) -> bool {

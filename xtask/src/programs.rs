@@ -11,9 +11,11 @@ pub fn run(program: &str, args: &[&str]) -> Result<String, String> {
 
 /// The output of a command, likewise.
 pub fn printed(command: &mut Command) -> Result<String, String> {
+    fn words(bytes: &[u8]) -> String {
+        String::from_utf8_lossy(bytes).trim().to_string()
+    }
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|e| format!("cannot start {program}: {e}"))?;
-    let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_string();
     if output.status.success() {
         Ok(words(&output.stdout))
     } else {

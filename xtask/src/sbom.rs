@@ -79,7 +79,6 @@ fn parts(tree: &str) -> Result<Vec<Part>, String> {
 }
 
 fn cyclonedx(parts: &[Part]) -> Value {
-    let purl = |part: &Part| format!("pkg:cargo/{}@{}", part.name, part.version);
     let component = |part: &Part, kind: &str| {
         json!({
             "type": kind, "bom-ref": purl(part), "name": part.name, "version": part.version, "purl": purl(part),
@@ -98,18 +97,23 @@ fn cyclonedx(parts: &[Part]) -> Value {
     })
 }
 
+fn purl(part: &Part) -> String {
+    format!("pkg:cargo/{}@{}", part.name, part.version)
+}
+
 fn section(parts: &[Part]) -> Value {
-    let package = |(i, part): (usize, &Part)| {
-        let source = if part.is_of_registry { "crates.io" } else { "local" };
-        let mut it = json!({
-            "name": part.name, "version": part.version, "source": source, "dependencies": part.uses,
-        });
-        if i == 0 {
-            it["root"] = json!(true);
-        }
-        it
-    };
-    json!({ "packages": parts.iter().enumerate().map(package).collect::<Vec<_>>() })
+    json!({ "packages": parts.iter().enumerate().map(package_json).collect::<Vec<_>>() })
+}
+
+fn package_json((i, part): (usize, &Part)) -> Value {
+    let source = if part.is_of_registry { "crates.io" } else { "local" };
+    let mut it = json!({
+        "name": part.name, "version": part.version, "source": source, "dependencies": part.uses,
+    });
+    if i == 0 {
+        it["root"] = json!(true);
+    }
+    it
 }
 
 #[cfg(test)]
@@ -127,11 +131,11 @@ mod tests {
     /// What `cargo deny check licenses bans` looks at, for the parts of the program and without a network.
     #[test]
     fn licences_are_permissive_and_nothing_banned_is_used() {
-        let rules: toml::Table = read("deny.toml").unwrap().parse().unwrap();
-        let words = |value: &toml::Value| -> Vec<String> {
+        fn words(value: &toml::Value) -> Vec<String> {
             let all = value.as_array().unwrap().iter();
             all.map(|it| it.get("crate").unwrap_or(it).as_str().unwrap().to_string()).collect()
-        };
+        }
+        let rules: toml::Table = read("deny.toml").unwrap().parse().unwrap();
         let (allowed, banned) = (words(&rules["licenses"]["allow"]), words(&rules["bans"]["deny"]));
         for part in parts(&tree().unwrap()).unwrap() {
             assert!(is_allowed(&part.license, &allowed), "{}: {}", part.name, part.license);

@@ -76,9 +76,11 @@ fn in_words(time: &SuiteTime) -> String {
 }
 
 fn add_row(table: &mut String, suite: &str, mut times: Vec<SuiteTime>) {
+    fn off(time: &SuiteTime) -> f64 {
+        time.factor().map_or(0.0, |factor| factor.ln().abs())
+    }
     times.sort_by(|a, b| a.computed_s.total_cmp(&b.computed_s));
     let (Some(longest), Some(median)) = (times.last(), times.get(times.len() / 2)) else { return };
-    let off = |time: &SuiteTime| time.factor().map_or(0.0, |factor| factor.ln().abs());
     let worst = times.iter().max_by(|a, b| off(a).total_cmp(&off(b)));
     let worst = worst.and_then(|time| Some((time.factor()?, time.model.as_str())));
     let (factor, on) = worst.map_or((String::new(), ""), |(it, on)| (format!("× {it:.2}"), on));
@@ -106,13 +108,15 @@ fn names(program: &Path, args: &[&str]) -> Result<Vec<String>, String> {
 
 /// Runs a suite on a drive; `None` where no test of it can run there.
 fn time_of(program: &Path, suite: &str, model: &str) -> Result<Option<SuiteTime>, String> {
+    fn tests(list: &Value) -> Vec<Value> {
+        list.as_array().cloned().unwrap_or_default()
+    }
     let before_s = children_s()?;
     let target = format!("sim:{model}");
     let args = ["run", &target, "--suite", suite, "--seed", "1", "--json", "--no-save", "--quiet"];
     let document = output(program, &args)?;
     let computed_s = children_s()? - before_s;
     let Ok(run) = serde_json::from_slice::<Value>(&document) else { return Ok(None) };
-    let tests = |list: &Value| list.as_array().cloned().unwrap_or_default();
     let planned = tests(&run["plan"]["tests"]);
     let planned_s = planned.iter().filter_map(|test| test["cost"]["computed_s"].as_f64()).sum();
     let phases = tests(&run["tests"]).iter().flat_map(|test| tests(&test["phases"])).collect();
@@ -136,10 +140,10 @@ mod tests {
 
     #[test]
     fn planned_time_is_checked_where_it_matters() {
-        let of = |planned_s, computed_s| {
+        fn of(planned_s: f64, computed_s: f64) -> (bool, bool) {
             let time = SuiteTime { model: String::new(), planned_s, computed_s, requests: 0 };
             (time.is_long(), time.is_wrong())
-        };
+        }
         assert_eq!(of(0.1, 1.9), (false, false), "too short to matter");
         assert_eq!(of(0.1, 2.1), (false, true));
         assert_eq!(of(5.0, 2.4), (false, true));

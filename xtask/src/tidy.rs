@@ -186,8 +186,8 @@ fn slug(line: &str) -> Option<String> {
 /// Whether a word in code marks is a path of this repository.
 fn is_path(word: &str) -> bool {
     let folders = ["crates/", "docs/", "packaging/", "tests/", "xtask/"];
-    let plain = |c: char| c.is_alphanumeric() || "/._-".contains(c);
-    folders.iter().any(|folder| word.starts_with(folder)) && word.chars().all(plain)
+    folders.iter().any(|folder| word.starts_with(folder))
+        && word.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c))
 }
 
 /// Whether a word in code marks is the end of such a path.

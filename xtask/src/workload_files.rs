@@ -54,14 +54,15 @@ mod tests {
 
     /// `TinyWrites` as files are named: `tiny_writes`.
     fn file_name(kind: &str) -> String {
-        let small = |(at, c): (usize, char)| {
-            if c.is_uppercase() && at > 0 {
-                format!("_{}", c.to_lowercase())
-            } else {
-                c.to_lowercase().to_string()
-            }
-        };
-        kind.char_indices().map(small).collect()
+        kind.char_indices().map(snake_letter).collect()
+    }
+
+    fn snake_letter((at, c): (usize, char)) -> String {
+        if c.is_uppercase() && at > 0 {
+            format!("_{}", c.to_lowercase())
+        } else {
+            c.to_lowercase().to_string()
+        }
     }
 
     #[test]

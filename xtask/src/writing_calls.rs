@@ -71,12 +71,11 @@ mod tests {
 
     #[test]
     fn functions_and_files_are_found_and_tests_are_not() {
+        fn place(function: Option<&str>) -> WritingPlace {
+            WritingPlace { function: function.map(str::to_string), reason: "it asks".to_string() }
+        }
         let expect = format!("expect({LINT}, reason = \"it asks\")");
         let wrapped = format!("#[expect(\n    {LINT},\n    reason = \"it asks\"\n)]");
-        let place = |function: Option<&str>| WritingPlace {
-            function: function.map(str::to_string),
-            reason: "it asks".to_string(),
-        };
         for (text, expected) in [
             (format!("#![{expect}]\nfn a() {{}}\n"), vec![place(None)]),
             (format!("{wrapped}\n/// X.\npub(super) fn ask<T>(x: T) {{"), vec![place(Some("ask"))]),

@@ -192,7 +192,9 @@ mod tests {
 
     #[test]
     fn enodata_from_block_layer_is_a_bad_place() {
-        let of = |errno| describe(&IoFailure { errno, offset: 512, len: 4096, write: false }, 1);
+        fn of(errno: i32) -> String {
+            describe(&IoFailure { errno, offset: 512, len: 4096, write: false }, 1)
+        }
         let bad = of(libc::ENODATA);
         assert!(bad.contains("bad sector") && bad.contains("smartctl"), "{bad}");
         assert!(!bad.contains("No data available"), "{bad}");
@@ -232,9 +234,9 @@ mod tests {
 
     #[test]
     fn broken_queue_names_other_engine_and_limit() {
-        let of = |errno, engine| {
+        fn of(errno: i32, engine: Engine) -> String {
             BenchError::of_engine(engine, io::Error::from_raw_os_error(errno)).to_string()
-        };
+        }
         let threads = of(libc::EAGAIN, Engine::Threads);
         assert!(threads.starts_with("the threads engine failed"), "{threads}");
         assert!(threads.contains("ulimit -u") && threads.ends_with("--engine uring"), "{threads}");

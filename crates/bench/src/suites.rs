@@ -85,10 +85,13 @@ pub fn user_folder() -> Option<PathBuf> {
 
 /// By the XDG base directories: a variable that is not an absolute path counts as not set.
 fn folder_of(config: Option<OsString>, home: Option<OsString>) -> Option<PathBuf> {
-    let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
     let config = config.and_then(absolute);
     let config = config.or_else(|| Some(home.and_then(absolute)?.join(".config")))?;
     Some(config.join("drivescope/suites"))
+}
+
+fn absolute(text: OsString) -> Option<PathBuf> {
+    Some(PathBuf::from(text)).filter(|path| path.is_absolute())
 }
 
 /// Whether a built-in suite repeats an instrument that measures fewer rounds than a figure needs, and does so here.

@@ -232,7 +232,9 @@ mod tests {
 
     #[test]
     fn kernel_errors_come_with_a_remedy() {
-        let of = |errno| DriveError::from_errno("open", Path::new("/dev/sdz"), errno).to_string();
+        fn of(errno: Errno) -> String {
+            DriveError::from_errno("open", Path::new("/dev/sdz"), errno).to_string()
+        }
         assert!(of(Errno::NOMEDIUM).ends_with("; insert a medium"), "{}", of(Errno::NOMEDIUM));
         for errno in [Errno::IO, Errno::BUSY, Errno::NXIO, Errno::NOSPC, Errno::STALE, Errno::INVAL]
         {
@@ -252,7 +254,9 @@ mod tests {
 
     #[test]
     fn missing_room_is_a_refusal_that_names_quotas() {
-        let of = |errno| DriveError::from_errno("write in", Path::new("/home/ann"), errno);
+        fn of(errno: Errno) -> DriveError {
+            DriveError::from_errno("write in", Path::new("/home/ann"), errno)
+        }
         assert_eq!(
             of(Errno::NOSPC).kind(),
             ErrorKind::Refused,
@@ -266,14 +270,18 @@ mod tests {
 
     #[test]
     fn program_limit_is_not_a_device_error() {
-        let kind = |errno| DriveError::from_errno("open", Path::new("/dev/sdz"), errno).kind();
+        fn kind(errno: Errno) -> ErrorKind {
+            DriveError::from_errno("open", Path::new("/dev/sdz"), errno).kind()
+        }
         assert_eq!(kind(Errno::MFILE), ErrorKind::Usage);
         assert_eq!(kind(Errno::IO), ErrorKind::Device);
     }
 
     #[test]
     fn only_failures_of_the_drive_count_as_such() {
-        let of = |errno| DriveError::from_errno("read", Path::new("/mnt/a"), errno).is_io_failure();
+        fn of(errno: Errno) -> bool {
+            DriveError::from_errno("read", Path::new("/mnt/a"), errno).is_io_failure()
+        }
         for errno in [Errno::IO, Errno::NODATA, Errno::UCLEAN] {
             assert!(of(errno), "{errno}");
         }

@@ -272,9 +272,6 @@ fn cannot_clean(path: &Path, errno: Errno) -> DriveError {
 /// process lives, and deleted files keep their space for as long as they are held. Files with a second name are
 /// left alone.
 fn empty_listed(dir: BorrowedFd<'_>, files: &[String]) {
-    let is_ours_alone = |stat: Stat| {
-        stat.st_nlink == 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-    };
     for name in files {
         let found = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
         if !found.is_ok_and(is_ours_alone) {
@@ -286,6 +283,10 @@ fn empty_listed(dir: BorrowedFd<'_>, files: &[String]) {
             let _ = syscalls::set_length(file.as_fd(), 0);
         }
     }
+}
+
+fn is_ours_alone(stat: Stat) -> bool {
+    stat.st_nlink == 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
 /// A manifest whose folder ends with its run. Errors: it is to stay.

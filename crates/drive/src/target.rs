@@ -341,11 +341,9 @@ impl Target {
 
     /// What was checked before the target is used, for the run document.
     pub fn checks(&self) -> Vec<GateCheck> {
-        let check = |check: &str, evidence: String| GateCheck {
-            check: check.to_string(),
-            passed: true,
-            evidence,
-        };
+        fn check(check: &str, evidence: String) -> GateCheck {
+            GateCheck { check: check.to_string(), passed: true, evidence }
+        }
         if self.simulated.is_some() {
             return vec![check("simulated", "nothing of this machine is read or written".into())];
         }

@@ -211,8 +211,7 @@ fn colours_wanted() -> bool {
 /// Colours on a terminal only; in pipes names are whole, and `COLUMNS` says how wide a table may be.
 pub fn style() -> Style {
     let is_terminal = std::io::stdout().is_terminal();
-    let asked = || std::env::var("COLUMNS").ok()?.parse().ok();
-    let columns = terminal_columns().or_else(asked);
+    let columns = terminal_columns().or_else(|| std::env::var("COLUMNS").ok()?.parse().ok());
     let style = columns.map_or(Style::PLAIN, |columns| Style::PLAIN.within(columns));
     Style { colour: colours_wanted() && is_terminal, is_whole: !is_terminal, ..style }
 }

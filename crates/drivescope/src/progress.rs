@@ -108,7 +108,9 @@ mod tests {
 
     #[test]
     fn remaining_time_follows_from_progress() {
-        let step = |stage, done_bytes| RollbackStep { stage, done_bytes, total_bytes: 100 };
+        fn step(stage: RollbackStage, done_bytes: u64) -> RollbackStep {
+            RollbackStep { stage, done_bytes, total_bytes: 100 }
+        }
         // Half of the writing took 5 s: the other half and the reading take 15 s more.
         assert!(
             restore_remaining(step(RollbackStage::Writing, 50), 5.0).contains("about 15 s left")

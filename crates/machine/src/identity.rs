@@ -237,7 +237,9 @@ mod tests {
 
     #[test]
     fn place_counts_only_without_other_names() {
-        let moved = |id: &DriveIdentity| DriveIdentity { place: "port 2".into(), ..id.clone() };
+        fn moved(id: &DriveIdentity) -> DriveIdentity {
+            DriveIdentity { place: "port 2".into(), ..id.clone() }
+        }
         let named = disk(Some("S"));
         assert_eq!(named.difference(&moved(&named)), None);
         let unnamed = disk(None);
@@ -286,7 +288,9 @@ mod tests {
 
     #[test]
     fn file_of_a_loop_device_outranks_its_name() {
-        let backed = |inode| Some(file(inode, 4096));
+        fn backed(inode: u64) -> Option<BackingFile> {
+            Some(file(inode, 4096))
+        }
         let image = DriveIdentity { place: "file /x".into(), file: backed(7), ..disk(None) };
         let renamed = DriveIdentity { place: "file /y".into(), ..image.clone() };
         let taken = DriveIdentity { file: backed(8), ..image.clone() };
@@ -333,11 +337,9 @@ mod tests {
 
     #[test]
     fn any_shown_byte_of_a_file_is_shared() {
-        let shows = |inode, offset_bytes, disk_bytes| DriveIdentity {
-            file: Some(file(inode, offset_bytes)),
-            disk_bytes,
-            ..disk(None)
-        };
+        fn shows(inode: u64, offset_bytes: u64, disk_bytes: u64) -> DriveIdentity {
+            DriveIdentity { file: Some(file(inode, offset_bytes)), disk_bytes, ..disk(None) }
+        }
         let drive = shows(7, 4096, 8192);
         for (inode, from, bytes, expected) in [
             (7, 8192, 512, true),

@@ -80,10 +80,9 @@ pub fn cgroup_limits(roots: &Roots) -> Vec<String> {
     for Group { folder, unified: _ } in groups(roots).iter().filter(|group| group.unified) {
         let said = FILES.iter().filter_map(|file| Some((file, read_text(folder.join(file))?)));
         let limits = said.filter(|(_, text)| !text.is_empty() && !text.starts_with("max"));
-        let line = |(file, text): (&&str, String)| {
+        found.extend(limits.map(|(file, text)| {
             format!("{}: {file} {}", folder.display(), text.lines().collect::<Vec<_>>().join(", "))
-        };
-        found.extend(limits.map(line));
+        }));
     }
     found
 }
@@ -111,8 +110,10 @@ impl Group {
                 line_of(file)?.trim().parse().ok()
             }
         };
-        let limit = |(field, file, limited)| Some((limited, most(field, file)?));
-        LIMITS.into_iter().filter_map(limit).collect()
+        LIMITS
+            .into_iter()
+            .filter_map(|(field, file, limited)| Some((limited, most(field, file)?)))
+            .collect()
     }
 }
 

@@ -285,13 +285,15 @@ struct Mapping<'l> {
 
 impl<'l> Mapping<'l> {
     fn of(line: &'l str) -> Option<Self> {
+        // Numbers stand there without the zeros in front of them.
+        fn plain(number: &str) -> Option<String> {
+            Some(format!("{:x}", u64::from_str_radix(number, 16).ok()?))
+        }
         let mut fields = line.splitn(6, ' ');
         let (from, to) = fields.next()?.split_once('-')?;
         let is_written =
             fields.next().is_some_and(|how| how.starts_with("rw") && how.ends_with('s'));
         let path = fields.nth(3)?.trim_start();
-        // Numbers stand there without the zeros in front of them.
-        let plain = |number: &str| Some(format!("{:x}", u64::from_str_radix(number, 16).ok()?));
         let link = format!("{}-{}", plain(from)?, plain(to)?);
         path.starts_with('/').then_some(Self { link, path, is_written })
     }

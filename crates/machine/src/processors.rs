@@ -37,13 +37,13 @@ impl CoreTimes {
 /// The first line: user, nice, system, idle, iowait, irq, softirq, steal; guests are part of user and
 /// nice (Documentation/filesystems/proc.rst of the kernel).
 fn parse(text: &str) -> Option<CoreTimes> {
+    fn ns(ticks: &[u64]) -> u64 {
+        ticks.iter().fold(0u64, |sum, &t| sum.saturating_add(t)).saturating_mul(TICK_NS)
+    }
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     let &[user, nice, system, idle, waiting, irq, softirq, steal, ..] = ticks.as_slice() else {
         return None;
-    };
-    let ns = |ticks: &[u64]| {
-        ticks.iter().fold(0u64, |sum, &t| sum.saturating_add(t)).saturating_mul(TICK_NS)
     };
     let busy = [user, nice, system, irq, softirq];
     Some(CoreTimes {

@@ -25,10 +25,10 @@ mod tests {
 
     #[test]
     fn served_drive_is_distinguished_from_other_mounts() {
-        let model = |kind: &str, source: &str| {
+        fn model(kind: &str, source: &str) -> Option<String> {
             let line = format!("1 0 0:50 / /mnt rw - {kind} {source} rw");
             served_model(&crate::mounts::parse(line.as_bytes())[0]).map(str::to_string)
-        };
+        }
         assert_eq!(model("fuse", &source_of("wd40efrx")).as_deref(), Some("wd40efrx"));
         assert_eq!(model("fuse", &source_of("./my, drive")).as_deref(), Some("./my__drive"));
         for (kind, source) in

@@ -73,9 +73,12 @@ fn part(dir: &Path) -> Option<(String, Option<f64>)> {
 
 /// `2-1.4`, and not its interface `2-1.4:1.0`.
 fn is_usb_device(name: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let ports = name.split_once('-').filter(|(bus, _)| is_number(bus));
     ports.is_some_and(|(_, ports)| ports.split('.').all(is_number))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 
 #[cfg(test)]

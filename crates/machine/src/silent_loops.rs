@@ -93,8 +93,8 @@ fn is_silent_to(look: &'static str, roots: &Roots, name: &str) -> bool {
         let is_lost = |it: &Attached| {
             known.get(&(LOOP, it.clone())).is_some_and(|answer| answer.is_silent == Some(true))
         };
-        let is_new = |it: &(&str, Attached)| !known.contains_key(it) && !is_lost(&it.1);
-        let new: Vec<_> = attached.filter(is_new).collect();
+        let new: Vec<_> =
+            attached.filter(|it| !known.contains_key(it) && !is_lost(&it.1)).collect();
         known.extend(new.iter().map(|it| (it.clone(), LoopAnswer::now(None))));
         drop(known);
         ask_beside(look, new);

@@ -93,7 +93,9 @@ pub struct Shape {
 
 impl Shape {
     pub fn new(order: Order, block: Bytes, depth: u32, threads: u32) -> Result<Self, UnitError> {
-        let fail = |what: String| Err(UnitError(what));
+        fn fail(what: String) -> Result<Shape, UnitError> {
+            Err(UnitError(what))
+        }
         if block.0 < BLOCK_MIN || block.0 > BLOCK_MAX || !block.0.is_multiple_of(BLOCK_MIN) {
             return fail(format!(
                 "a block of {} must be a multiple of 512 bytes, at most 64 MiB",

@@ -251,17 +251,14 @@ impl Drive {
 
     /// Whether it takes SATA's commands over SATA, as far as is known: some SSDs take them over PCIe (AHCI).
     pub fn has_sata_link(&self) -> bool {
-        let is_sata = |link: &Link| link.name.starts_with("SATA");
-        self.transport == "sata" && self.link.as_ref().is_none_or(is_sata)
+        self.transport == "sata"
+            && self.link.as_ref().is_none_or(|link| link.name.starts_with("SATA"))
     }
 
     /// What makes `other` another drive, by what both report; `None` if it may be the same. A serial number alone does
     /// not make two the same: a dock has one for whatever lies in it. There, firmware counts too, unless both have a
     /// world-wide name; elsewhere it was updated.
     pub fn clash(&self, other: &Self) -> Option<&'static str> {
-        let reported = |text: &Option<String>| {
-            text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_string)
-        };
         let differ = |own: &Option<String>, others: &Option<String>| {
             reported(own).zip(reported(others)).filter(|(own, others)| own != others)
         };
@@ -280,6 +277,10 @@ impl Drive {
         ];
         clashes.into_iter().find(|(is_clash, _)| *is_clash).map(|(_, what)| what)
     }
+}
+
+fn reported(text: &Option<String>) -> Option<String> {
+    text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_string)
 }
 
 #[cfg(test)]
@@ -309,6 +310,14 @@ mod tests {
 
     #[test]
     fn drives_sharing_a_dock_serial_are_distinguished() {
+        fn named(name: &str) -> Drive {
+            drive(|it| it.wwn = Some(name.into()))
+        }
+        // A drive with a name of its own, or on a link of its own, has got other firmware.
+        fn updated(mut it: Drive) -> Drive {
+            it.firmware = Some("82.0".into());
+            it
+        }
         let one = drive(|_| {});
         assert_eq!(one.clash(&one), None);
         type Change = fn(&mut Drive);
@@ -327,13 +336,7 @@ mod tests {
             let other = drive(change);
             assert_eq!((one.clash(&other), other.clash(&one)), (expected, expected), "{other:?}");
         }
-        let named = |name: &str| drive(|it| it.wwn = Some(name.into()));
         assert_eq!(named("naa.1").clash(&named("naa.2")), Some("world-wide name"));
-        // A drive with a name of its own, or on a link of its own, has got other firmware.
-        let updated = |mut it: Drive| {
-            it.firmware = Some("82.0".into());
-            it
-        };
         assert_eq!(named("naa.1").clash(&updated(named("naa.1"))), None);
         let sata = drive(|it| it.transport = "sata".into());
         assert_eq!(sata.clash(&updated(sata.clone())), None);

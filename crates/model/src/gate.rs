@@ -142,12 +142,14 @@ mod tests {
 
     #[test]
     fn record_survives_json_and_only_refusals_refuse() {
-        let check = |outcome| Check {
-            name: "mounts".into(),
-            outcome,
-            evidence: "none".into(),
-            command: Some("findmnt".into()),
-        };
+        fn check(outcome: Outcome) -> Check {
+            Check {
+                name: "mounts".into(),
+                outcome,
+                evidence: "none".into(),
+                command: Some("findmnt".into()),
+            }
+        }
         let mut record = GateRecord {
             level: WriteLevel::SameBytes,
             device: Some(device()),

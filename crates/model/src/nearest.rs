@@ -11,12 +11,11 @@ pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<S
     let name = name.to_lowercase();
     let known = |known: &'n str| (levenshtein(&name, &known.to_lowercase()), known);
     let by_distance: Vec<(usize, &str)> = names.map(known).collect();
-    let close = |&&(distance, _): &&(usize, &str)| distance <= 2 + name.len() / 4;
     let part = |is_in: fn(&str, &str) -> bool| {
         let is_part = |&&(_, known): &&(usize, &str)| is_in(&known.to_lowercase(), &name);
         by_distance.iter().filter(|_| name.len() >= PART).filter(is_part).min()
     };
-    let found = by_distance.iter().filter(close).min();
+    let found = by_distance.iter().filter(|&&(distance, _)| distance <= 2 + name.len() / 4).min();
     let found = found.or_else(|| part(|known, name| known.starts_with(name)));
     found.or_else(|| part(|known, name| known.contains(name))).map(|(_, known)| known.to_string())
 }

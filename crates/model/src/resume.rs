@@ -114,8 +114,10 @@ mod tests {
 
     #[test]
     fn early_stop_is_not_resumable_unless_all_written() {
+        fn at_start(phase: ResumePhase) -> ResumePoint {
+            ResumePoint { at_bytes: 0, phase, ..POINT }
+        }
         assert_eq!(POINT.test(), TestKind::Verify);
-        let at_start = |phase| ResumePoint { at_bytes: 0, phase, ..POINT };
         assert!(at_start(ResumePhase::VerifyRead).is_worthwhile());
         assert!(!at_start(ResumePhase::VerifyWrite).is_worthwhile());
         assert!(!at_start(ResumePhase::Fill).is_worthwhile());

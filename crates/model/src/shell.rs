@@ -2,8 +2,7 @@
 
 /// A word, quoted where a shell needs that.
 pub fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
-    if word.chars().all(is_plain) {
+    if word.chars().all(|c| c.is_alphanumeric() || "/._-+,:@%=".contains(c)) {
         word.to_string()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))

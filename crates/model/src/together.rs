@@ -83,7 +83,9 @@ impl SharedPath {
 impl TogetherTrial {
     /// What all at once reached, of the sum of each alone.
     pub fn share(&self) -> f64 {
-        let sum = |rates: &[f64]| rates.iter().sum::<f64>();
+        fn sum(rates: &[f64]) -> f64 {
+            rates.iter().sum()
+        }
         sum(&self.together_mb_s) / sum(&self.alone_mb_s)
     }
 

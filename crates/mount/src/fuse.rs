@@ -190,7 +190,9 @@ fn empty_answer(reply: ReplyEmpty) -> SendReply {
 
 impl Filesystem for DriveFile {
     fn init(&mut self, _request: &Request, config: &mut KernelConfig) -> std::io::Result<()> {
-        let refused = |what: &str| std::io::Error::other(format!("{what} is refused"));
+        fn refused(what: &str) -> std::io::Error {
+            std::io::Error::other(format!("{what} is refused"))
+        }
         // Without it each direct I/O of a loop device waits for the one before.
         config
             .add_capabilities(InitFlags::FUSE_ASYNC_DIO)

@@ -156,7 +156,9 @@ mod tests {
 
     #[test]
     fn end_of_a_mount_is_not_an_error() {
-        let error = |errno: Errno| io::Error::from(errno);
+        fn error(errno: Errno) -> io::Error {
+            io::Error::from(errno)
+        }
         assert!(is_end(&error(Errno::NODEV)) && is_end(&error(Errno::CONNABORTED)));
         assert!(!is_end(&error(Errno::IO)) && !is_end(&error(Errno::INVAL)));
     }

@@ -90,6 +90,11 @@ mod tests {
 
     #[test]
     fn isolated_thread_has_only_its_own_files() {
+        fn is_blocked(status: String) -> bool {
+            let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
+            let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
+            mask & (1 << (libc::SIGINT - 1)) != 0
+        }
         let (mut reader, writer) = io::pipe().unwrap();
         let other = std::fs::File::open("/dev/null").unwrap();
         let number = other.as_raw_fd();
@@ -100,11 +105,6 @@ mod tests {
         });
         assert_eq!(seen.unwrap(), (true, false));
         let status = || std::fs::read_to_string("/proc/thread-self/status").unwrap();
-        let is_blocked = |status: String| {
-            let mask = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
-            let mask = u64::from_str_radix(mask.trim(), 16).unwrap();
-            mask & (1 << (libc::SIGINT - 1)) != 0
-        };
         assert!(is_blocked(run_isolated(&[], status).unwrap()), "a signal would be lost");
         assert!(!is_blocked(status()));
         assert!(is_open(number));

@@ -102,6 +102,9 @@ mod tests {
 
     #[test]
     fn percentiles_and_counts_match_the_records() {
+        fn near(got: u64, want_us: u64) -> bool {
+            got.abs_diff(want_us * 1_000) <= want_us + 1_000
+        }
         let recorder = ServeRecorder::new();
         for late_us in 1..=100u64 {
             recorder.replied(RequestKind::Read, late_us * 1_000, late_us == 7, late_us > 98);
@@ -112,7 +115,6 @@ mod tests {
         let report = recorder.report();
         assert_eq!((report.reads, report.flushes, report.replies()), (100, 1, 101));
         assert_eq!((report.errors, report.held_by_backing, report.in_flight_max), (1, 2, 3));
-        let near = |got: u64, want_us: u64| got.abs_diff(want_us * 1_000) <= want_us + 1_000;
         assert!(near(report.lateness_p50_ns, 50), "{report:?}");
         assert!(near(report.lateness_p99_ns, 99), "{report:?}");
         assert!(near(report.lateness_max_ns, 100), "{report:?}");

@@ -203,7 +203,9 @@ pub(crate) fn name_of(run: &Run) -> String {
 
 /// Labels or models, with the start of the run's id where two would be equal.
 pub(crate) fn names(runs: &[Run]) -> Vec<String> {
-    let plain = |run: &Run| run.label.clone().unwrap_or_else(|| name_of(run));
+    fn plain(run: &Run) -> String {
+        run.label.clone().unwrap_or_else(|| name_of(run))
+    }
     let plain: Vec<String> = runs.iter().map(plain).collect();
     let is_alone = |name: &String| plain.iter().filter(|other| *other == name).count() == 1;
     let id = |run: &Run| run.id.chars().take(4).collect::<String>();

@@ -101,13 +101,15 @@ fn changed(before: String, after: String) -> String {
 }
 
 fn nvme_facts(log: &NvmeHealth) -> Vec<HealthFact> {
+    fn minutes(minutes: Option<u64>) -> Option<String> {
+        minutes.map(|it| format!("{} min", whole(it)))
+    }
     let spare = log.spare_pct.map(|pct| match log.spare_threshold_pct {
         Some(least) => format!("{pct} %, threshold {least} %"),
         None => format!("{pct} %"),
     });
     let is_short = log.spare_pct.zip(log.spare_threshold_pct).is_some_and(|(it, least)| it < least);
     let warnings = (!log.warnings.is_empty()).then(|| log.warnings.join("; "));
-    let minutes = |minutes: Option<u64>| minutes.map(|it| format!("{} min", whole(it)));
     let all = [
         ("warnings", warnings, true),
         ("spare blocks", spare, is_short),
@@ -123,7 +125,9 @@ fn nvme_facts(log: &NvmeHealth) -> Vec<HealthFact> {
 }
 
 fn temperature(health: &Health, now: &Health) -> Option<HealthFact> {
-    let celsius = |c: f64| format!("{} °C", one_decimal(c));
+    fn celsius(c: f64) -> String {
+        format!("{} °C", one_decimal(c))
+    }
     let before = celsius(health.now_c?);
     let mut parts = vec![changed(before.clone(), now.now_c.map_or(before, celsius))];
     parts.extend(health.highest_c.map(|c| format!("highest ever {}", celsius(c))));
@@ -133,7 +137,9 @@ fn temperature(health: &Health, now: &Health) -> Option<HealthFact> {
 }
 
 pub(crate) fn attribute_row(attribute: &SmartAttribute) -> [String; 7] {
-    let number = |value: Option<u64>| value.map(whole).unwrap_or_default();
+    fn number(value: Option<u64>) -> String {
+        value.map(whole).unwrap_or_default()
+    }
     let failed = match attribute.failed {
         Some(AttributeFailure::Now) => "now",
         Some(AttributeFailure::Past) => "in the past",

@@ -77,14 +77,15 @@ fn method<'a>(
     suites: impl Iterator<Item = &'a str>,
     programs: impl Iterator<Item = String>,
 ) -> String {
-    let distinct = |mut all: Vec<String>| {
-        all.sort();
-        all.dedup();
-        all.join(", ")
-    };
     let suites = distinct(suites.filter(|it| !it.is_empty()).map(str::to_string).collect());
     let suites = (!suites.is_empty()).then(|| format!("suite {suites} · "));
     format!("{}{}", suites.unwrap_or_default(), distinct(programs.collect()))
+}
+
+fn distinct(mut all: Vec<String>) -> String {
+    all.sort();
+    all.dedup();
+    all.join(", ")
 }
 
 #[cfg(test)]

@@ -103,9 +103,6 @@ fn speed_fact(run: &Run) -> FoundFact {
     let Some(metric) = usable(run, SEQUENTIAL_WRITES) else {
         return fact.item(Role::Dim, "not judged: no valid figure of writes in order");
     };
-    let names = |classes: &[&SpeedClass]| {
-        classes.iter().map(|class| class.name).collect::<Vec<_>>().join(", ")
-    };
     let (reached, missed): (Vec<&SpeedClass>, Vec<&SpeedClass>) =
         SPEED_CLASSES.iter().partition(|class| metric.low >= class.write_mb_s);
     let words = if reached.is_empty() {
@@ -129,6 +126,10 @@ fn speed_fact(run: &Run) -> FoundFact {
             next[0].source
         ),
     )
+}
+
+fn names(classes: &[&SpeedClass]) -> String {
+    classes.iter().map(|class| class.name).collect::<Vec<_>>().join(", ")
 }
 
 /// One figure that a class asks for.

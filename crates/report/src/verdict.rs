@@ -157,9 +157,11 @@ fn next_points(judged: &Judged<'_>) -> (u8, u8) {
 
 /// The cap that gives fewer points than the rates, if there is one.
 fn lowest_cap(use_case: &UseCase, points: u8, run: &Run) -> Option<&'static Cap> {
-    let shown = |cap: &&Cap| run.findings.iter().any(|finding| finding.id == cap.finding);
-    let lower =
-        use_case.caps.iter().filter(shown).filter(|cap| cap.most.is_none_or(|most| most < points));
+    let lower = use_case
+        .caps
+        .iter()
+        .filter(|cap| run.findings.iter().any(|finding| finding.id == cap.finding))
+        .filter(|cap| cap.most.is_none_or(|most| most < points));
     // Unknown values can only lower the points.
     lower.min_by_key(|cap| cap.most.unwrap_or(points)).filter(|_| points > 0)
 }

@@ -149,9 +149,9 @@ mod tests {
 
     #[test]
     fn requests_are_whole_sectors_on_the_device() {
-        let valid = |op, offset, len| {
+        fn valid(op: RequestKind, offset: u64, len: u64) -> bool {
             SimRequest { id: 1, op, offset, len, fua: false }.is_valid(1 << 20, 4096)
-        };
+        }
         assert!(
             valid(RequestKind::Read, 0, 1 << 20)
                 && valid(RequestKind::Trim, (1 << 20) - 4096, 4096)

@@ -187,9 +187,9 @@ impl Model {
     /// # Errors
     /// Every parameter that cannot be; none in a model that [`Model::parse`] gave.
     pub fn build(&self, start: &Start) -> Result<LinkLayer<Medium>, Vec<String>> {
-        let texts = |problems: Vec<ParamProblem>| -> Vec<String> {
+        fn texts(problems: Vec<ParamProblem>) -> Vec<String> {
             problems.iter().map(ToString::to_string).collect()
-        };
+        }
         let most_mb_s = self.link.payload_mb_s();
         let drive = match (&self.hdd, &self.ssd) {
             (Some(params), _) => {

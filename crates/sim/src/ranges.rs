@@ -28,8 +28,10 @@ pub(crate) fn check(
 
 /// The numbers of a table at a path such as `queue.depth`: none where it is left out, several of a list.
 fn numbers_at(table: &Value, path: &str) -> Vec<f64> {
+    fn number(value: &Value) -> Option<f64> {
+        value.as_float().or(value.as_integer().map(|whole| whole as f64))
+    }
     let found = path.split('.').try_fold(table, |value, name| value.get(name));
-    let number = |value: &Value| value.as_float().or(value.as_integer().map(|whole| whole as f64));
     match found {
         Some(Value::Array(list)) => list.iter().filter_map(number).collect(),
         found => found.and_then(number).into_iter().collect(),

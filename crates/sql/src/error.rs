@@ -116,7 +116,9 @@ mod tests {
 
     #[test]
     fn full_file_system_differs_from_other_errors() {
-        let of = |words: &str| SqlError::of_statement(DatabaseKind::Postgres, words);
+        fn of(words: &str) -> SqlError {
+            SqlError::of_statement(DatabaseKind::Postgres, words)
+        }
         for words in [
             "could not extend file \"base/5/16384\": No space left on device\nHINT: Check",
             "database or disk is full",

@@ -25,7 +25,9 @@ impl UserQuery {
     /// A statement in which `?` stands for parameters and `%t` for the test's table, and lines of parameters apart by
     /// tabs. Errors: the numbers do not match, or there is nothing.
     pub fn parse(statement: &str, parameters: Option<&str>) -> Result<Self, SqlError> {
-        let wrong = |why: String| Err(SqlError::Usage(why));
+        fn wrong(why: String) -> Result<UserQuery, SqlError> {
+            Err(SqlError::Usage(why))
+        }
         let text = statement.trim().trim_end_matches(';').trim().replace("%t", TABLE);
         if text.is_empty() {
             return wrong("the file of --query is empty; it needs one statement".to_string());
@@ -110,7 +112,9 @@ mod tests {
 
     #[test]
     fn mistakes_are_named() {
-        let wrong = |text, parameters| UserQuery::parse(text, parameters).unwrap_err().to_string();
+        fn wrong(text: &str, parameters: Option<&str>) -> String {
+            UserQuery::parse(text, parameters).unwrap_err().to_string()
+        }
         assert!(wrong(" ;\n", None).contains("empty"));
         assert!(wrong("SELECT ?", None).contains("--params"));
         assert!(wrong("SELECT ?", Some("1\n2\t3\n")).contains("line 2 of --params has 2 fields"));

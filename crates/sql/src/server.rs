@@ -222,7 +222,9 @@ mod tests {
 
     #[test]
     fn cause_is_found_among_last_lines() {
-        let of = |lines: &[&str]| gravest(&lines.iter().map(|line| (*line).to_string()).collect());
+        fn of(lines: &[&str]) -> String {
+            gravest(&lines.iter().map(|line| (*line).to_string()).collect())
+        }
         let mariadb = [
             "2026-11-26 10:49:47 0 [Note] InnoDB: Completed initialization of buffer pool",
             "2026-11-26 10:49:47 0 [ERROR] InnoDB: Cannot open datafile './ibdata1'",

@@ -68,14 +68,7 @@ impl Open {
     }
 
     fn text_of(&self, name: &str) -> Result<String, SqlError> {
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(match row.get_ref(0)? {
-                ValueRef::Integer(number) => number.to_string(),
-                ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
-                _ => String::new(),
-            })
-        };
-        self.connection.pragma_query_value(None, name, read).map_err(failed)
+        self.connection.pragma_query_value(None, name, row_text).map_err(failed)
     }
 
     fn run(&self, statements: &str) -> Result<(), SqlError> {
@@ -117,6 +110,14 @@ impl Open {
     }
 }
 
+fn row_text(row: &rusqlite::Row<'_>) -> Result<String, rusqlite::Error> {
+    Ok(match row.get_ref(0)? {
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        _ => String::new(),
+    })
+}
+
 impl Sqlite {
     fn connect(&self, path: &Path, flags: OpenFlags) -> Result<Open, SqlError> {
         let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
@@ -136,8 +137,9 @@ impl Sqlite {
     }
 
     fn open(&self) -> Result<&Open, SqlError> {
-        let closed = || SqlError::of_statement(DatabaseKind::Sqlite, "the database is stopped");
-        self.open.as_ref().ok_or_else(closed)
+        self.open
+            .as_ref()
+            .ok_or_else(|| SqlError::of_statement(DatabaseKind::Sqlite, "the database is stopped"))
     }
 
     fn check(&self) -> Result<(), SqlError> {

@@ -86,6 +86,9 @@ mod tests {
 
     #[test]
     fn urls_are_read_and_mistakes_named() {
+        fn of(text: &str) -> DatabaseKind {
+            ServerUrl::parse(text).unwrap().database
+        }
         let url = ServerUrl::parse("postgres://me@db.example:5433/shop").unwrap();
         assert_eq!((url.database, url.host.as_str()), (DatabaseKind::Postgres, "db.example"));
         assert_eq!((url.user.as_deref(), url.port), (Some("me"), Some(5433)));
@@ -95,7 +98,6 @@ mod tests {
         let file = ServerUrl::parse("mysql://me@%2Frun%2Fmysqld%2Fmysqld.sock/shop").unwrap();
         assert_eq!((file.database, file.port), (DatabaseKind::Mariadb, None));
         assert_eq!(file.host, "/run/mysqld/mysqld.sock");
-        let of = |text| ServerUrl::parse(text).unwrap().database;
         assert_eq!(of("mariadb://h/d"), DatabaseKind::Mariadb);
         assert_eq!([of("mssql://h/d"), of("sqlserver://h/d")], [DatabaseKind::Mssql; 2]);
         for (text, words) in [

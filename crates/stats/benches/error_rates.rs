@@ -60,8 +60,10 @@ fn is_zoned(rates: &[f64]) -> bool {
 }
 
 fn false_alarms() {
+    fn flat(n: usize, cv: f64, phi: f64, seed: u64) -> Vec<f64> {
+        rates(n, cv, phi, seed, |_| 100.0)
+    }
     head("false alarms");
-    let flat = |n: usize, cv: f64, phi: f64, seed: u64| rates(n, cv, phi, seed, |_| 100.0);
     for n in [64, 256, 1024] {
         let name = format!("knee of flash, {n} pieces ± 10 %");
         line(&name, |phi, seed| {

@@ -127,14 +127,17 @@ mod tests {
 
     /// Levels 100, 70, 85, 40 with changes at 60, 140, 200, in Gaussian noise of size `sigma`.
     fn planted(seed: u64, sigma: f64) -> Vec<f64> {
-        let level = |i| match i {
+        let noise = noisy(300, 1.0, seed, |_| 1.0);
+        (0..300).map(|i| stepped_level(i) + sigma * (noise[i] - 1.0)).collect()
+    }
+
+    fn stepped_level(i: usize) -> f64 {
+        match i {
             0..60 => 100.0,
             60..140 => 70.0,
             140..200 => 85.0,
             _ => 40.0,
-        };
-        let noise = noisy(300, 1.0, seed, |_| 1.0);
-        (0..300).map(|i| level(i) + sigma * (noise[i] - 1.0)).collect()
+        }
     }
 
     /// Levels of at least five values in noise of size `sigma`.
@@ -158,8 +161,9 @@ mod tests {
     #[test]
     fn pure_noise_has_no_change() {
         for n in [50, 200, 500] {
-            let quiet = |seed: &u64| segments(&noisy(n, 0.1, *seed, |_| 1e9), 1e8).len() == 1;
-            let count = (0..100).filter(quiet).count();
+            let count = (0..100)
+                .filter(|seed| segments(&noisy(n, 0.1, *seed, |_| 1e9), 1e8).len() == 1)
+                .count();
             assert!(count >= 95, "n = {n}: {count} of 100");
         }
     }

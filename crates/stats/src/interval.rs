@@ -54,10 +54,12 @@ pub fn median_interval(rounds: &[f64], confidence: f64) -> Option<Interval> {
     }
     let median = quantile_sorted(&ascending, 0.5)?;
     let Interval { low, high } = if ascending[0] > 0.0 {
+        // Two rounds that have nothing to do with each other: still numbers that a document can hold.
+        fn number(log: f64) -> f64 {
+            log.exp().clamp(f64::MIN_POSITIVE, f64::MAX)
+        }
         let logs: Vec<f64> = rounds.iter().map(|value| value.ln()).collect();
         let of_logs = mean_interval(&logs, confidence)?;
-        // Two rounds that have nothing to do with each other: still numbers that a document can hold.
-        let number = |log: f64| log.exp().clamp(f64::MIN_POSITIVE, f64::MAX);
         Interval { low: number(of_logs.low), high: number(of_logs.high) }
     } else {
         mean_interval(rounds, confidence)?

@@ -58,8 +58,7 @@ pub struct Knee {
 /// they last, smaller ones and those of the last two pieces, are none. `None` also for slices of different
 /// length, below six values, or with a value that is not positive and finite.
 pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
-    let positive = |values: &[f64]| usable(values) && values.iter().all(|&v| v > 0.0);
-    if rates.len() != seconds.len() || !positive(rates) || !positive(seconds) {
+    if rates.len() != seconds.len() || !is_positive(rates) || !is_positive(seconds) {
         return None;
     }
     let stride = rates.len().div_ceil(VALUES_MAX);
@@ -119,6 +118,10 @@ pub fn knee(rates: &[f64], seconds: &[f64], fall_min: f64) -> Option<Knee> {
     None
 }
 
+fn is_positive(values: &[f64]) -> bool {
+    usable(values) && values.iter().all(|&v| v > 0.0)
+}
+
 /// The smallest fall of `rates` that [`knee`] distinguishes from noise, as a share: `fall_min`, or 2 σ of the
 /// pieces if that is more. `None` where the noise is unknown.
 pub fn resolution(rates: &[f64], fall_min: f64) -> Option<f64> {
@@ -174,8 +177,7 @@ mod tests {
 
     /// Rates with a step at `at` of `n`, and the times of equal pieces.
     fn cache(n: usize, at: usize, cv: f64, seed: u64, fall: f64) -> (Vec<f64>, Vec<f64>) {
-        let level = |i| if i < at { 500.0 } else { 500.0 * (1.0 - fall) };
-        let rates = noisy(n, cv, seed, level);
+        let rates = noisy(n, cv, seed, |i| if i < at { 500.0 } else { 500.0 * (1.0 - fall) });
         let seconds = rates.iter().map(|rate| 250.0 / rate).collect();
         (rates, seconds)
     }
@@ -237,13 +239,15 @@ mod tests {
     /// What it took raises the mean of the first level, which in a long series has more pieces.
     #[test]
     fn buffer_within_a_longer_level_is_not_cache() {
+        fn seconds(rates: &[f64]) -> Vec<f64> {
+            rates.iter().map(|rate| 31.0 / rate).collect()
+        }
         let piece = |i: usize| match i {
             0 => 217.7,
             _ if i.is_multiple_of(3) => 162.2,
             _ => 165.2,
         };
         let mut rates: Vec<f64> = (0..1019).map(piece).collect();
-        let seconds = |rates: &[f64]| rates.iter().map(|rate| 31.0 / rate).collect::<Vec<_>>();
         assert_eq!(knee(&rates, &seconds(&rates)), None);
         // What ends later is found all the same.
         rates[510..].iter_mut().for_each(|rate| *rate *= 0.7);

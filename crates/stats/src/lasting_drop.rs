@@ -235,7 +235,9 @@ mod tests {
 
     #[test]
     fn edges() {
-        let step = |n: usize| (0..n).map(|i| if i < n / 2 { 9.0 } else { 3.0 }).collect::<Vec<_>>();
+        fn step(n: usize) -> Vec<f64> {
+            (0..n).map(|i| if i < n / 2 { 9.0 } else { 3.0 }).collect()
+        }
         let drop = LastingDrop { at_index: 15, before: 9.0, after: 3.0, share: 1.0 - 3.0 / 9.0 };
         assert_eq!(lasting_drop(&step(30)), Some(drop));
         assert_eq!(lasting_drop(&step(29)), None, "too short");

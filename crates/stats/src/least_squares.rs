@@ -45,10 +45,11 @@ pub fn least_squares(rows: &[Vec<f64>], y: &[f64], weights: &[f64]) -> Option<Li
     let squares: f64 = (0..rows.len()).map(|i| weight(i) * residual(i).powi(2)).sum();
     let plain: f64 = (0..rows.len()).map(|i| residual(i).powi(2)).sum();
     let free = (rows.len() - columns).max(1) as f64;
-    let error = |j: usize| (squares / free * inverse[j][j].max(0.0)).sqrt() / scale[j];
     Some(LinearFit {
         coefficients: (0..columns).map(|j| solved[j] / scale[j]).collect(),
-        standard_errors: (0..columns).map(error).collect(),
+        standard_errors: (0..columns)
+            .map(|j| (squares / free * inverse[j][j].max(0.0)).sqrt() / scale[j])
+            .collect(),
         residual_rms: (plain / rows.len() as f64).sqrt(),
     })
 }

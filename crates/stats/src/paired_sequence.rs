@@ -28,7 +28,6 @@ pub struct PairedRatio {
 /// The ratio after these pairs, each `(first, second)`, of one of several sequences that together miss the truth with
 /// probability `risk × sequences` at most. `None` with fewer than two pairs, or a value that is not above 0.
 pub fn paired_ratio(pairs: &[(f64, f64)], risk: f64) -> Option<PairedRatio> {
-    let is_usable = |value: f64| value.is_finite() && value > 0.0;
     if pairs.len() < 2 || !pairs.iter().all(|(a, b)| is_usable(*a) && is_usable(*b)) {
         return None;
     }
@@ -39,6 +38,10 @@ pub fn paired_ratio(pairs: &[(f64, f64)], risk: f64) -> Option<PairedRatio> {
         high: (center + half * deviation).exp(),
     });
     Some(PairedRatio { value: center.exp(), interval })
+}
+
+fn is_usable(value: f64) -> bool {
+    value.is_finite() && value > 0.0
 }
 
 /// Half the width of the interval after `n` values, in standard deviations.
@@ -99,14 +102,15 @@ mod tests {
 
     #[test]
     fn repeated_ordinary_intervals_miss_the_truth_more_often() {
-        let ordinary = |pairs: &[(f64, f64)]| {
-            let logs: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
-            let t = student_t_quantile(0.975, logs.len() as f64 - 1.0)?;
-            let half = t * standard_deviation(&logs)? / (logs.len() as f64).sqrt();
-            let center = mean(&logs)?;
-            Some(Interval { low: (center - half).exp(), high: (center + half).exp() })
-        };
-        assert!(missed(gaussian, ordinary) > 250);
+        assert!(missed(gaussian, ordinary_interval) > 250);
+    }
+
+    fn ordinary_interval(pairs: &[(f64, f64)]) -> Option<Interval> {
+        let logs: Vec<f64> = pairs.iter().map(|(a, b)| (b / a).ln()).collect();
+        let t = student_t_quantile(0.975, logs.len() as f64 - 1.0)?;
+        let half = t * standard_deviation(&logs)? / (logs.len() as f64).sqrt();
+        let center = mean(&logs)?;
+        Some(Interval { low: (center - half).exp(), high: (center + half).exp() })
     }
 
     #[test]

@@ -34,6 +34,9 @@ impl RadiusLaw {
 /// Fits the law to rates at shares of the addresses, which ascend. `None` of fewer than four points, or where the
 /// square of the rate does not fall.
 pub fn radius_law(points: &[(f64, f64)]) -> Option<RadiusLaw> {
+    fn squares(law: &RadiusLaw) -> f64 {
+        law.residual_share.powi(2)
+    }
     let flat: Vec<f64> = points.iter().flat_map(|&(x, v)| [x, v]).collect();
     if !usable(&flat) || points.iter().any(|&(_, v)| v <= 0.0) {
         return None;
@@ -43,7 +46,6 @@ pub fn radius_law(points: &[(f64, f64)]) -> Option<RadiusLaw> {
         .filter_map(|count| with_limited(points, count))
         .filter(|law| law.limit.is_some_and(|limit| limit < law.outer))
         .min_by(|a, b| a.residual_share.total_cmp(&b.residual_share));
-    let squares = |law: &RadiusLaw| law.residual_share.powi(2);
     Some(match limited {
         Some(law) if squares(&law) < squares(&plain) * (1.0 - GAIN_MIN) => law,
         _ => plain,
@@ -78,7 +80,9 @@ mod tests {
     use crate::testing::{assert_close, noisy};
 
     fn curve(law: RadiusLaw, cv: f64, seed: u64) -> Vec<(f64, f64)> {
-        let x = |i: usize| i as f64 / 63.0;
+        fn x(i: usize) -> f64 {
+            i as f64 / 63.0
+        }
         let rates = noisy(64, cv, seed, |i| law.rate(x(i)));
         rates.into_iter().enumerate().map(|(i, v)| (x(i), v)).collect()
     }

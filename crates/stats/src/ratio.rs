@@ -39,15 +39,11 @@ pub enum RatioOutcome {
 
 /// `b` against `a`. `None` with fewer than two values on a side, or one that is not above 0.
 pub fn ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
-    let logs = |values: &[f64]| -> Option<Vec<f64>> {
-        let is_usable = values.len() >= 2 && values.iter().all(|v| v.is_finite() && *v > 0.0);
-        is_usable.then(|| values.iter().map(|value| value.ln()).collect())
-    };
-    let (a, b) = (logs(a)?, logs(b)?);
-    let share = |values: &[f64]| {
+    fn share(values: &[f64]) -> Option<(f64, f64)> {
         let n = values.len() as f64;
         Some((standard_deviation(values)?.powi(2) / n, n - 1.0))
-    };
+    }
+    let (a, b) = (logs(a)?, logs(b)?);
     let ((of_a, a_degrees), (of_b, b_degrees)) = (share(&a)?, share(&b)?);
     let difference = mean(&b)? - mean(&a)?;
     let variance = of_a + of_b;
@@ -60,6 +56,11 @@ pub fn ratio(a: &[f64], b: &[f64]) -> Option<Ratio> {
         (false, false) => 0.0,
     };
     Some(Ratio { value: difference.exp(), p_value, standard_error, degrees })
+}
+
+fn logs(values: &[f64]) -> Option<Vec<f64>> {
+    let is_usable = values.len() >= 2 && values.iter().all(|v| v.is_finite() && *v > 0.0);
+    is_usable.then(|| values.iter().map(|value| value.ln()).collect())
 }
 
 impl Ratio {
@@ -162,8 +163,9 @@ mod tests {
     #[test]
     fn the_true_ratio_lies_within_its_interval() {
         for (rounds, cv) in [(3, 0.02), (5, 0.1), (10, 0.2)] {
-            let holds = |seed: &u64| pair(rounds, cv, 1.3, *seed).interval(0.05).contains(1.3);
-            let held = (0..1_000).filter(holds).count();
+            let held = (0..1_000)
+                .filter(|seed| pair(rounds, cv, 1.3, *seed).interval(0.05).contains(1.3))
+                .count();
             assert!((930..=975).contains(&held), "{held} of 1,000 with {rounds} rounds");
         }
     }

@@ -59,7 +59,9 @@ mod tests {
 
     #[test]
     fn steady_decline_is_a_fall_scatter_is_not() {
-        let fall = |rates: &[f64]| round_fall(rates, &vec![0.01; rates.len()]);
+        fn fall(rates: &[f64]) -> Option<f64> {
+            round_fall(rates, &vec![0.01; rates.len()])
+        }
         assert_close(fall(&[67.8, 61.2, 53.3]).unwrap(), 0.113, 0.01);
         assert_eq!(fall(&[67.8, 53.3, 61.2]), None);
         assert_eq!(fall(&[53.3, 61.2, 67.8]), None, "it rises");
@@ -98,13 +100,13 @@ mod tests {
 
     #[test]
     fn more_rounds_find_true_falls_more_often() {
-        let found = |rounds: usize, cv: f64| {
+        fn found(rounds: usize, cv: f64) -> usize {
             let is_found = |seed: &u64| {
                 let rates = rates(rounds, cv, 0.0, *seed, |i| 100.0 * 0.88f64.powi(i as i32));
                 round_fall(&rates, &vec![0.0; rounds]).is_some()
             };
             (0..500).filter(is_found).count()
-        };
+        }
         let (three, five) = (found(3, 0.01), found(5, 0.02));
         assert!(three > 400 && five > 450, "{three} {five}");
     }

@@ -151,8 +151,9 @@ mod tests {
 
     #[test]
     fn p_of_spreadless_levels_follows_their_order() {
-        let level =
-            |n: usize| (0..n).map(|i| if i < n / 2 { 7.0 } else { 5.0 }).collect::<Vec<f64>>();
+        fn level(n: usize) -> Vec<f64> {
+            (0..n).map(|i| if i < n / 2 { 7.0 } else { 5.0 }).collect::<Vec<f64>>()
+        }
         // 2 of 252 orders, and 2 of 924.
         assert!((0.004..0.013).contains(&p_value(&level(10))), "{}", p_value(&level(10)));
         assert!((0.0005..0.005).contains(&p_value(&level(12))), "{}", p_value(&level(12)));

@@ -169,12 +169,13 @@ mod tests {
     /// Two or three probes for each zone: a third of all differences are steps, which are not noise.
     #[test]
     fn many_narrow_zones_are_distinguished_from_noise() {
-        let level = |i: usize| 165.0 - 4.2 * (i * 24 / 74) as f64;
+        fn level(i: usize) -> f64 {
+            165.0 - 4.2 * (i * 24 / 74) as f64
+        }
         let truth: Vec<usize> = (1..74).filter(|&i| level(i) < level(i - 1)).collect();
         let is_right = |seed: &u64| {
             let found = edges(&zones(&noisy(74, 0.005, *seed, level), ZONE_DROP_MIN).unwrap());
-            let is_near = |(a, b): (&usize, &usize)| a.abs_diff(*b) <= 1;
-            found.len() == truth.len() && found.iter().zip(&truth).all(is_near)
+            found.len() == truth.len() && found.iter().zip(&truth).all(|(a, b)| a.abs_diff(*b) <= 1)
         };
         let count = (0..100).filter(is_right).count();
         assert!(count >= 90, "{count} of 100");

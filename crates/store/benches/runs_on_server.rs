@@ -76,6 +76,9 @@ fn document() -> String {
 
 /// Indexes are made afterwards, as a restored backup does.
 fn fill(address: &str, count: u64) {
+    fn each(client: &mut Client, sql: String) {
+        client.batch_execute(&sql).expect("it is new");
+    }
     let mut client = Client::connect(address, NoTls).expect("the address is a socket");
     let indexes = client
         .query(
@@ -84,7 +87,6 @@ fn fill(address: &str, count: u64) {
             &[],
         )
         .expect("the tables are there");
-    let each = |client: &mut Client, sql: String| client.batch_execute(&sql).expect("it is new");
     for row in &indexes {
         each(&mut client, format!("DROP INDEX {}", row.get::<_, String>(0)));
     }
@@ -157,11 +159,13 @@ fn copy_metrics(client: &mut Client, count: u64) {
 }
 
 fn measure(location: &StoreLocation, count: u64) {
+    fn limited() -> Filter {
+        Filter { limit: Some(100), ..Filter::default() }
+    }
     println!("| {count} runs on a server | ms |\n|---|---|");
     row("opening", || Store::open_existing(location).map(|_| 1));
     let store = Store::open_existing(location).expect("it was just filled");
     let list = |filter: Filter| store.list(&filter).map(|runs| runs.len());
-    let limited = || Filter { limit: Some(100), ..Filter::default() };
     let serial = format!("SERIAL-{:05}", count / RUNS_OF_A_DRIVE / 20 * 10);
     row("the newest 100", || list(limited()));
     row("page 20 of them", || list(Filter { skip: 2_000, ..limited() }));
@@ -176,8 +180,10 @@ fn measure(location: &StoreLocation, count: u64) {
     });
     row("count of all", || store.count(&Filter::default()).map(|count| count as usize));
     row("two documents (compare)", || {
-        let of = |n: u64| store.get(&id(n)).map(|run| run.tests.len());
-        [count / 2, count / 2 + 10].into_iter().map(of).sum()
+        [count / 2, count / 2 + 10]
+            .into_iter()
+            .map(|n| store.get(&id(n)).map(|run| run.tests.len()))
+            .sum()
     });
     row("history of a drive, 20 runs", || {
         store

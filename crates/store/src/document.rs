@@ -58,8 +58,7 @@ pub fn from_json(text: &str) -> Result<Vec<Run>, FormatError> {
         };
         for document in documents {
             number += 1;
-            let place = |reason: &str| place_of(reason, text, begin, end);
-            runs.push(read(document, number, place)?);
+            runs.push(read(document, number, |reason| place_of(reason, text, begin, end))?);
         }
         begin = end;
     }

@@ -92,7 +92,6 @@ impl StoreLocation {
         data_home: Option<OsString>,
         home: Option<OsString>,
     ) -> Result<PathBuf, StoreError> {
-        let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
         let folder = data_home
             .and_then(absolute)
             .or_else(|| Some(home.and_then(absolute)?.join(".local/share")))
@@ -128,6 +127,10 @@ impl StoreLocation {
     }
 }
 
+fn absolute(text: OsString) -> Option<PathBuf> {
+    Some(PathBuf::from(text)).filter(|path| path.is_absolute())
+}
+
 #[cfg(not(feature = "postgres"))]
 fn server(_text: &str) -> Result<StorePlace, StoreError> {
     let message =
@@ -138,7 +141,9 @@ fn server(_text: &str) -> Result<StorePlace, StoreError> {
 /// Every user of the machine sees the words of a command, but not its environment.
 #[cfg(feature = "postgres")]
 fn server(text: &str) -> Result<StorePlace, StoreError> {
-    let fault = |message: String| StoreError::new(StoreFault::Location, message);
+    fn fault(message: String) -> StoreError {
+        StoreError::new(StoreFault::Location, message)
+    }
     let is_word = std::env::args_os().any(|word| word.to_string_lossy().contains(text));
     let is_seen = is_word || std::env::var(VARIABLE).map_or(true, |named| named != text);
     let rest = postgres::after_scheme(text).unwrap_or_default();

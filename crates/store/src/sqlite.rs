@@ -104,8 +104,8 @@ pub(crate) fn open_existing(
 /// In place of a store that does not exist.
 pub(crate) fn empty() -> Result<Connection, StoreError> {
     let path = Path::new("in memory");
-    let fail = |error: rusqlite::Error| StoreError::from_sqlite(&error, path, Duration::ZERO);
-    let mut connection = Connection::open_in_memory().map_err(fail)?;
+    let mut connection = Connection::open_in_memory()
+        .map_err(|error| StoreError::from_sqlite(&error, path, Duration::ZERO))?;
     create_tables(&mut connection, path, Duration::ZERO)?;
     Ok(connection)
 }

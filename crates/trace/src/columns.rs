@@ -48,6 +48,9 @@ pub fn encode(events: &[TraceEvent], tick_ns: u64) -> Vec<u8> {
 }
 
 fn head(event: &TraceEvent) -> u8 {
+    fn bit(is_set: bool, bit: u8) -> u8 {
+        if is_set { bit } else { 0 }
+    }
     let op = match event.op {
         TraceOp::Read => 0,
         TraceOp::Write => 1,
@@ -55,7 +58,6 @@ fn head(event: &TraceEvent) -> u8 {
         TraceOp::Discard => DISCARD,
         TraceOp::WriteZeroes => DISCARD | ZEROES,
     };
-    let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
     let known = bit(event.latency_ns.is_some(), HAS_LATENCY) | bit(event.process > 0, HAS_PROCESS);
     op | bit(event.fua, FUA) | known
 }

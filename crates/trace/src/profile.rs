@@ -83,10 +83,12 @@ mod tests {
     /// Two that overlap, one after a pause of a second, one right after that.
     #[test]
     fn think_time_lies_between_bursts_and_is_cuttable() {
+        fn idle(ms: u64) -> SendTime {
+            SendTime::AfterIdle(ms * MS)
+        }
         let events = [read_ms(0, 10), read_ms(4, 10), read_ms(1_014, 5), read_ms(1_019, 1)];
         let mut clock = ThinkClock::default();
         let times: Vec<SendTime> = events.iter().map(|event| clock.take(event)).collect();
-        let idle = |ms: u64| SendTime::AfterIdle(ms * MS);
         assert_eq!(times, [idle(0), SendTime::AfterSend(4 * MS), idle(1_000), idle(0)]);
         let profile = |think_max_ns| {
             let all = |sink: &mut dyn EventSink| {

@@ -33,6 +33,9 @@ pub struct Summarizer {
 
 impl Summarizer {
     pub fn finish(mut self, header: &TraceHeader, source_totals: &TraceTotals) -> TraceSummary {
+        fn direction(sum: DirectionSummary, requests: u64, bytes: u64) -> DirectionSummary {
+            DirectionSummary { requests, bytes, ..sum }
+        }
         let TraceTotals { reads, writes, flushes, discards, zeroes, .. } = self.totals;
         let names = |(index, (requests, bytes)): (u16, (u64, u64))| {
             let name = source_totals.processes.get(usize::from(index.checked_sub(1)?))?.clone();
@@ -43,8 +46,6 @@ impl Summarizer {
         processes.sort_by_key(|process| Reverse((process.bytes, process.requests)));
         let class = |(up_to_bytes, (reads, writes))| SizeClass { up_to_bytes, reads, writes };
         let knows_ends = self.totals.has_latencies;
-        let direction =
-            |sum: DirectionSummary, requests, bytes| DirectionSummary { requests, bytes, ..sum };
         TraceSummary {
             source: header.source.clone(),
             resolution_s: header.resolution_ns.unwrap_or(header.tick_ns) as f64 / 1e9,
@@ -238,10 +239,10 @@ mod tests {
 
     #[test]
     fn mix_sizes_locality_and_processes_are_counted() {
-        let write = |at_ns, offset, len, process| {
+        fn write(at_ns: u64, offset: u64, len: u32, process: u16) -> TraceEvent {
             let op = TraceOp::Write;
             TraceEvent { at_ns, offset, len, op, process, ..event() }
-        };
+        }
         let found = summary(&[
             event(),
             TraceEvent { at_ns: 1, offset: 4096, ..event() },

@@ -158,7 +158,9 @@ mod tests {
 
     #[test]
     fn only_names_of_this_server_are_answered() {
-        let at = |bound: &str| Guard::new(bound.parse().unwrap(), &["NAS.".to_string()], None);
+        fn at(bound: &str) -> Guard {
+            Guard::new(bound.parse().unwrap(), &["NAS.".to_string()], None)
+        }
         for (host, on_loopback, elsewhere) in [
             ("127.0.0.1:7483", 200, 200),
             ("127.0.0.1", 200, 200),

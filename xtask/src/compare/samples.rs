@@ -25,13 +25,13 @@ const FIELDS: &str =
 /// Runs a program that measures. Gives its output, and how many nanoseconds of processor time it took in user mode in
 /// each second. Errors: no perf here, or too short.
 pub fn run(program: &Path, args: &[String], each: Measurement) -> Result<(Output, f64), String> {
+    fn say(error: std::io::Error) -> String {
+        format!("cannot start perf, which Debian has as linux-perf: {error}")
+    }
     let seconds = each.ramp_s + each.seconds;
     if seconds < SHORTEST_S {
         return Err(format!("--perf needs --ramp and --time of {SHORTEST_S} together"));
     }
-    let say = |error: std::io::Error| {
-        format!("cannot start perf, which Debian has as linux-perf: {error}")
-    };
     let folder = tempfile::tempdir().map_err(|e| format!("cannot make a folder: {e}"))?;
     let data = folder.path().join("samples");
     let mut record = Command::new("perf");

@@ -118,11 +118,11 @@ impl ServedDisk {
 
     /// Ends it like Ctrl-C, so that it unmounts and detaches by itself; once.
     fn stop(&mut self) {
-        let said = |result: Result<(), String>| {
+        fn said(result: Result<(), String>) {
             if let Err(why) = result {
                 eprintln!("cannot end the served disk: {why}");
             }
-        };
+        }
         if std::mem::take(&mut self.mounted) {
             said(self.unmount());
         }

@@ -39,9 +39,10 @@ pub fn section(drivescope: &Drivescope) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no folder: {error}"))?;
     let (mut predicted, mut counts) = (String::new(), String::new());
     for (words, program) in PROGRAMS {
-        let record = |drive: &&str| recorded(drivescope, folder.path(), drive, program);
-        let recordings: Vec<ServedRecording> =
-            DRIVES.iter().map(record).collect::<Result<_, _>>()?;
+        let recordings: Vec<ServedRecording> = DRIVES
+            .iter()
+            .map(|drive| recorded(drivescope, folder.path(), drive, program))
+            .collect::<Result<_, _>>()?;
         for (from, to) in [(0, 1), (1, 0)] {
             let predicted_s = replayed_s(drivescope, &recordings[from].trace, DRIVES[to])?;
             let there_s = recordings[to].length_s;

@@ -117,7 +117,9 @@ pub fn median(mut values: Vec<f64>) -> f64 {
 
 /// The machine, as far as it matters.
 pub fn machine() -> String {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    fn read(path: &str) -> String {
+        std::fs::read_to_string(path).unwrap_or_default()
+    }
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name")?.split_once(": "));
     let cpu = model.map_or("unknown processor", |(_, name)| name);
@@ -143,7 +145,6 @@ pub fn show(new: Vec<String>, write: bool) -> Result<(), String> {
 }
 
 fn merged(old: &str, new: Vec<String>) -> String {
-    let heading = |section: &str| section.lines().next().unwrap_or_default().to_string();
     let mut sections: Vec<String> =
         old.split("\n## ").skip(1).map(|section| format!("## {}\n", section.trim_end())).collect();
     for section in new {
@@ -153,6 +154,10 @@ fn merged(old: &str, new: Vec<String>) -> String {
         }
     }
     format!("{HEAD}\n{}", sections.join("\n"))
+}
+
+fn heading(section: &str) -> String {
+    section.lines().next().unwrap_or_default().to_string()
 }
 
 #[cfg(test)]
@@ -168,14 +173,16 @@ mod tests {
 
     #[test]
     fn medians_of_ratios_are_of_pairs() {
-        let figures = |mb_s| CellFigures {
-            mb_s,
-            iops: 1.0,
-            lat_p50_us: 1.0,
-            lat_p99_us: 1.0,
-            user_ns: 1.0,
-            sys_ns: 1.0,
-        };
+        fn figures(mb_s: f64) -> CellFigures {
+            CellFigures {
+                mb_s,
+                iops: 1.0,
+                lat_p50_us: 1.0,
+                lat_p99_us: 1.0,
+                user_ns: 1.0,
+                sys_ns: 1.0,
+            }
+        }
         let pairs = [(100.0, 100.0), (220.0, 200.0), (30.0, 10.0)]
             .map(|(a, b)| Pair { ours: figures(a), fio: figures(b), again: None })
             .to_vec();

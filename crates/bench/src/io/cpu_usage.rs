@@ -132,12 +132,16 @@ mod tests {
 
     #[test]
     fn the_whole_programs_usage_counts_once() {
-        let usage = |cpu_ns| CpuUsage { cpu_ns, user_ns: cpu_ns, sys_ns: 0, switches: 0 };
+        fn usage(cpu_ns: u64) -> CpuUsage {
+            CpuUsage { cpu_ns, user_ns: cpu_ns, sys_ns: 0, switches: 0 }
+        }
+        fn all(cpu_cost: CpuCost) -> CpuCost {
+            CpuCost { whole_program: true, ..cpu_cost }
+        }
         let one = CpuCost { usage: usage(5), wait_ns: Some(3), wall_ns: 9, ..CpuCost::default() };
         let two = CpuCost { usage: usage(7), wait_ns: None, wall_ns: 8, ..CpuCost::default() };
         let both = one.beside(two);
         assert_eq!((both.usage.user_ns, both.wait_ns, both.wall_ns), (12, Some(3), 9));
-        let all = |cpu_cost| CpuCost { whole_program: true, ..cpu_cost };
         assert_eq!(all(one).beside(all(two)).usage.user_ns, 7);
     }
 }

@@ -430,7 +430,9 @@ mod tests {
 
     #[test]
     fn the_kernel_error_of_one_worker_is_reported() {
-        let waiting = || io::Error::other("another worker could not start");
+        fn waiting() -> io::Error {
+            io::Error::other("another worker could not start")
+        }
         let refused = io::Error::from_raw_os_error(libc::EMFILE);
         let cause = first_cause(vec![waiting(), refused, waiting()]).unwrap();
         assert_eq!(cause.raw_os_error(), Some(libc::EMFILE));

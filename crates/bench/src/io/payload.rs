@@ -121,11 +121,11 @@ mod tests {
 
     #[test]
     fn sector_contents_are_classified() {
-        let sector = |payload: Payload, offset| {
+        fn sector(payload: Payload, offset: u64) -> [u8; SECTOR] {
             let mut sector = [0; SECTOR];
             payload.fill(&mut sector, offset);
             sector
-        };
+        }
         let (data, earlier) = (Payload::new(7, 3), Payload::new(7, 1));
         assert_eq!(data.held(&sector(data, 512), 512), SectorContents::Own { pass: 3 });
         assert_eq!(data.held(&sector(earlier, 512), 512), SectorContents::Own { pass: 1 });

@@ -103,13 +103,15 @@ mod tests {
     /// A flush waits for a thread of the kernel, which waited behind compilers: the file system was blamed.
     #[test]
     fn programs_starving_kernel_threads_are_the_limiter() {
-        let mut starved = round("rnd4k_q1t1.write", 100, 4096, Mix::WRITE);
-        let busy = |busy_ms| Some(DeviceCounters { busy_ms, ..DeviceCounters::default() });
-        let taken = |others_pct: u64, programs_pct: u64| {
+        fn busy(busy_ms: u64) -> Option<DeviceCounters> {
+            Some(DeviceCounters { busy_ms, ..DeviceCounters::default() })
+        }
+        fn taken(others_pct: u64, programs_pct: u64) -> Option<CoresTaken> {
             let of = |pct: u64| 2 * SECOND * pct / 100;
             let (others_ns, programs_ns) = (of(others_pct), of(programs_pct));
             Some(CoresTaken { others_ns, programs_ns, steal_ns: 0, total_ns: 2 * SECOND })
-        };
+        }
+        let mut starved = round("rnd4k_q1t1.write", 100, 4096, Mix::WRITE);
         (starved.top, starved.cores) = (busy(300), taken(97, 85));
         assert!(others_set_the_pace(&starved));
         // A warning leaves out a wait of a hundredth of the round.

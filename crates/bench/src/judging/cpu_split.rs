@@ -21,8 +21,10 @@ pub(crate) struct CpuSplit {
 impl CpuSplit {
     /// All rounds of a cell together.
     pub fn of(rounds: impl IntoIterator<Item = CpuUsage>, confidence: f64) -> Self {
+        fn ticks(ns: u64) -> f64 {
+            ns as f64 / TICK_NS
+        }
         let all = rounds.into_iter().fold(CpuUsage::default(), std::ops::Add::add);
-        let ticks = |ns: u64| ns as f64 / TICK_NS;
         let (user, both) = (ticks(all.user_ns), ticks(all.user_ns + all.sys_ns));
         let share = succession(user, both).expect("a part is not more than the sum");
         let interval = wilson_interval(user, both, confidence);

@@ -32,17 +32,18 @@ pub fn risen(before: &Health, after: &Health) -> Vec<Finding> {
         ("uncorrected errors", before.uncorrected_errors, after.uncorrected_errors),
     ];
     let groups = [(FindingId::LinkErrors, &links[..]), (FindingId::NewBadSectors, &sectors[..])];
-    let rise = |(what, before, after): &(&str, Option<u64>, Option<u64>)| {
-        let (before, after) = (before.as_ref()?, after.as_ref()?);
-        let more = after.checked_sub(*before).filter(|more| *more > 0)?;
-        let (more, before, after) = (whole(more), whole(*before), whole(*after));
-        Some(format!("{what}: {more} more ({before}, then {after})"))
-    };
     let found = groups.into_iter().filter_map(|(id, counters)| {
-        let evidence: Vec<String> = counters.iter().filter_map(rise).collect();
+        let evidence: Vec<String> = counters.iter().filter_map(counter_rise).collect();
         (!evidence.is_empty()).then(|| Finding::new(id, evidence.join("; ")))
     });
     found.collect()
+}
+
+fn counter_rise((what, before, after): &(&str, Option<u64>, Option<u64>)) -> Option<String> {
+    let (before, after) = (before.as_ref()?, after.as_ref()?);
+    let more = after.checked_sub(*before).filter(|more| *more > 0)?;
+    let (more, before, after) = (whole(more), whole(*before), whole(*after));
+    Some(format!("{what}: {more} more ({before}, then {after})"))
 }
 
 /// A reading beyond the drive's limit.
@@ -180,17 +181,19 @@ mod tests {
 
     #[test]
     fn each_sign_of_failure_is_named() {
+        fn attribute(failed: Option<AttributeFailure>) -> SmartAttribute {
+            SmartAttribute {
+                id: 5,
+                name: "Reallocated_Sector_Ct".to_string(),
+                raw: "1288".to_string(),
+                value: Some(1),
+                worst: Some(1),
+                threshold: Some(140),
+                failed,
+            }
+        }
         let failed = Health { passed: Some(false), ..new_drive() };
         only(&before_run(&failed), FindingId::FailingHealth, "SMART's verdict is FAILED");
-        let attribute = |failed| SmartAttribute {
-            id: 5,
-            name: "Reallocated_Sector_Ct".to_string(),
-            raw: "1288".to_string(),
-            value: Some(1),
-            worst: Some(1),
-            threshold: Some(140),
-            failed,
-        };
         let with = |failed| Health { attributes: vec![attribute(failed)], ..new_drive() };
         let evidence =
             "attribute 5 Reallocated_Sector_Ct has reached its threshold (value 1, threshold 140)";

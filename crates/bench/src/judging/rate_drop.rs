@@ -70,8 +70,6 @@ pub struct DropCause {
 /// Judges the drops of `cell` among the rounds of a test. `None` for a disk (`rotates`: heat does not change its
 /// rate) whose buffer memory was full, as every disk's is at times.
 pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> Option<DropCause> {
-    let throttled =
-        |sign: &str| Some(DropCause { id: FindingId::Throttled, sign: sign.to_string() });
     let fallen: Vec<_> = rounds
         .iter()
         .filter(|round| round.cell == cell)
@@ -100,6 +98,10 @@ pub fn cause(rounds: &[Round], cell: &str, rotates: bool) -> Option<DropCause> {
     } else {
         Some(full)
     }
+}
+
+fn throttled(sign: &str) -> Option<DropCause> {
+    Some(DropCause { id: FindingId::Throttled, sign: sign.to_string() })
 }
 
 /// Bytes written when the rate of a cell of writes fell for good, from one round to another: no more than `spread`

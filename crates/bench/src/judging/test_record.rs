@@ -85,9 +85,9 @@ impl TestRecord {
     /// Rounds with other numbers stay phases of the result and count for no figure. Their histograms, which take
     /// much memory, are dropped.
     pub fn archive_all_but(&mut self, numbers: Range<u32>) {
-        let is_kept = |round: &Round| numbers.contains(&round.round);
-        let (kept, rest): (Vec<Round>, Vec<Round>) =
-            std::mem::take(&mut self.rounds).into_iter().partition(is_kept);
+        let (kept, rest): (Vec<Round>, Vec<Round>) = std::mem::take(&mut self.rounds)
+            .into_iter()
+            .partition(|round| numbers.contains(&round.round));
         self.rounds = kept;
         for round in rest {
             let record = round.record(CpuSplit::of([round.measured.cpu_cost.usage], CONFIDENCE));
@@ -245,8 +245,8 @@ impl TestRecord {
             self.finish_cell(&cell);
         }
         self.notice_few_rounds(rounds_planned);
-        let record = |round: &Round| round.record(self.split_of(&round.cell));
-        let phases = self.rounds.iter().map(record).collect();
+        let phases =
+            self.rounds.iter().map(|round| round.record(self.split_of(&round.cell))).collect();
         let mut result = self.result;
         let archived = std::mem::replace(&mut result.phases, phases);
         if !archived.is_empty() {
@@ -320,8 +320,7 @@ impl TestRecord {
     /// Rounds that count for figures: with a completed request and without failures, as rates of a failing device
     /// do not describe it.
     fn measured_rounds(&self, cell: &str) -> impl Iterator<Item = &Round> {
-        let counts = |round: &&Round| round.measured.recorder.ops > 0 && !round.is_cut_short;
-        self.rounds_of(cell).filter(counts)
+        self.rounds_of(cell).filter(|round| round.measured.recorder.ops > 0 && !round.is_cut_short)
     }
 
     fn finish_cell(&mut self, cell: &str) {

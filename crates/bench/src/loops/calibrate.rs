@@ -98,7 +98,9 @@ mod tests {
     /// Sleeping stands for waiting behind others: neither is the thread's own time.
     #[test]
     fn rate_counts_work_not_waiting() {
-        let work = || (0..1_000_000u64).fold(0, |sum, i| black_box(sum ^ i));
+        fn work() -> u64 {
+            (0..1_000_000u64).fold(0, |sum, i| black_box(sum ^ i))
+        }
         let alone = best_mb_s(1 << 20, || {
             black_box(work());
         });

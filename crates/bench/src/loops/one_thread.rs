@@ -169,8 +169,10 @@ mod tests {
 
     #[test]
     fn one_loop_is_as_fast_as_without_others() {
+        fn service(request: &IoRequest, _: u64) -> Result<u64, i32> {
+            Ok(50_000 + request.offset % 77_777)
+        }
         let control = Control::default();
-        let service = |request: &IoRequest, _| Ok(50_000 + request.offset % 77_777);
         let (mut first, mut second) =
             (VirtualQueue::new(9, 3, service), VirtualQueue::new(9, 3, service));
         let alone = random_reads(8, 5, &control).run(&mut first).unwrap();

@@ -286,12 +286,12 @@ mod tests {
     /// A scan of 80 places ended after the sixteenth bad one, with most of the drive unseen.
     #[test]
     fn scan_ends_when_most_of_the_drive_fails() {
-        let visited = |is_bad: fn(u64) -> bool| {
+        fn visited(is_bad: fn(u64) -> bool) -> (usize, bool) {
             let outcome = of_pages(400, None, &Control::default(), |request, _| {
                 if is_bad(request.offset / 4096) { Err(libc::EIO) } else { Ok(1_000) }
             });
             (outcome.timed.len(), outcome.gave_up)
-        };
+        }
         assert_eq!(visited(|at| at % 4 == 3), (400, false), "a quarter");
         assert_eq!(visited(|at| (100..160).contains(&at)), (400, false), "60 in a row");
         assert_eq!(visited(|_| true), (16, true));

@@ -78,9 +78,11 @@ mod tests {
 
     #[test]
     fn round_volume_follows_link_and_queue() {
+        fn of(cell: &str) -> Cell {
+            cell.parse().unwrap()
+        }
         let most = ExpectedSpeed { mb_s: 600.0, iops: 30_000.0, queue_gain: 5.0 };
         let second = seconds(1.1);
-        let of = |cell: &str| cell.parse().unwrap();
         assert_eq!(round_bytes(&of("seq1m_q8t1.write"), second, most, u64::MAX), 629 << 20);
         assert_eq!(round_requests(&of("rnd4k_q1t1.write"), second, most, u64::MAX), 33_000);
         // The same for all threads together.

@@ -43,9 +43,10 @@ pub fn measure(
     })?;
     let (together, is_busy) = while_busy(|| {
         std::thread::scope(|scope| {
-            let read =
-                |device| scope.spawn(move || rate_of(device, part(device, 1), TOGETHER, stop));
-            let readers: Vec<_> = devices.iter().map(read).collect();
+            let readers: Vec<_> = devices
+                .iter()
+                .map(|device| scope.spawn(move || rate_of(device, part(device, 1), TOGETHER, stop)))
+                .collect();
             readers.into_iter().map(|it| it.join().expect("a reader does not panic")).collect()
         })
     })?;
@@ -119,11 +120,9 @@ mod tests {
 
     #[test]
     fn limit_is_the_narrowest_path_of_all() {
-        let path = |name: &str, targets: &[usize]| SharedPath {
-            name: name.to_string(),
-            targets: targets.to_vec(),
-            payload_mb_s: None,
-        };
+        fn path(name: &str, targets: &[usize]) -> SharedPath {
+            SharedPath { name: name.to_string(), targets: targets.to_vec(), payload_mb_s: None }
+        }
         let shared = [path("the USB hub 2-1", &[0, 1]), path("the controller", &[0, 1, 2])];
         assert_eq!(limit(&shared, 3, false), "the controller is the limit");
         assert_eq!(limit(&shared[..1], 3, false), "the USB hub 2-1 is the limit");

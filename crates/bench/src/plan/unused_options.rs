@@ -92,7 +92,9 @@ mod tests {
 
     #[test]
     fn options_of_unplanned_tests_are_refused() {
-        let refused = |suite, overrides| adapted(suite, &overrides).unwrap_err();
+        fn refused(suite: &str, overrides: Overrides) -> String {
+            adapted(suite, &overrides).unwrap_err()
+        }
         assert_eq!(
             refused("quick", with(|it| it.keep = true)),
             "--keep is an option of fill-files, which is not among the tests; add --test fill-files"

@@ -75,7 +75,9 @@ mod tests {
 
     #[test]
     fn device_with_one_readable_block_answers() {
-        let ask = || AskBlocks { places: [0, 8192, 16384], block: 4096 };
+        fn ask() -> AskBlocks {
+            AskBlocks { places: [0, 8192, 16384], block: 4096 }
+        }
         let mut dead = VirtualQueue::new(2, 1, |_: &IoRequest, _| Err(libc::EIO));
         assert!(!ask().run(&mut dead).unwrap());
         assert_eq!(dead.served.len(), 3);

@@ -38,8 +38,12 @@ fn a_typing_error_gets_a_suggestion() {
 
 #[test]
 fn relative_folders_are_ignored() {
-    let of = |config: &str, home: &str| folder_of(Some(config.into()), Some(home.into()));
-    let suites = |folder: &str| Some(Path::new(folder).join("drivescope/suites"));
+    fn of(config: &str, home: &str) -> Option<PathBuf> {
+        folder_of(Some(config.into()), Some(home.into()))
+    }
+    fn suites(folder: &str) -> Option<PathBuf> {
+        Some(Path::new(folder).join("drivescope/suites"))
+    }
     assert_eq!(of("/conf", "/home/ann"), suites("/conf"));
     for config in ["", "conf", "./conf"] {
         assert_eq!(of(config, "/home/ann"), suites("/home/ann/.config"), "{config}");
@@ -118,10 +122,6 @@ fn absurd_values_are_refused() {
 
 #[test]
 fn duplicate_tests_are_refused() {
-    let with_cells = |second: &str| {
-        let cells = vec!["rnd4k_q1t1.read".to_string(), second.to_string()];
-        adapted(&Overrides { cells, ..Overrides::default() })
-    };
     for cell in ["rnd4k_q1t1.read", "rnd4k_q1t1"] {
         let error = with_cells(cell).unwrap_err().to_string();
         assert!(error.contains("names the cell rnd4k_q1t1.read twice"), "{error}");
@@ -136,6 +136,11 @@ fn duplicate_tests_are_refused() {
     let text = "name = \"x\"\nsummary = \"y\"\ntests = [\"transfer\"]\n[transfer]\n\
                 cells = [\"rnd4k_q1t1.read\", \"rnd4k_q1t1.read\"]\n";
     assert!(parse("mine.toml", text).unwrap_err().to_string().contains("twice"));
+}
+
+fn with_cells(second: &str) -> Result<Suite, SuiteError> {
+    let cells = vec!["rnd4k_q1t1.read".to_string(), second.to_string()];
+    adapted(&Overrides { cells, ..Overrides::default() })
 }
 
 #[test]
@@ -160,10 +165,10 @@ fn the_command_line_wins() {
 
 #[test]
 fn chosen_shapes_and_directions_win_over_suite_cells() {
-    let cells = |setting: &str| -> Vec<String> {
+    fn cells(setting: &str) -> Vec<String> {
         let suite = adapted(&with_settings(&[setting])).unwrap();
         suite.transfer.all_cells().iter().map(Cell::to_string).collect()
-    };
+    }
     assert_eq!(cells("transfer.mixes=[\"mix70\"]").len(), 4);
     assert_eq!(cells("transfer.shapes=[\"rnd8k_q2t1\"]"), ["rnd8k_q2t1.read", "rnd8k_q2t1.write"]);
     assert!(cells("transfer.preset=nvme").contains(&"rnd4k_q32t16.read".into()));

@@ -63,13 +63,13 @@ fn each_second_has_its_reads_and_latencies() {
 #[test]
 fn only_stalls_are_reported_before_their_second() {
     // 3 s of silence after the 4th second, and 80 ms somewhere, on a drive of 12 ms.
-    let service = |_: &IoRequest, start: u64| {
+    fn service(_: &IoRequest, start: u64) -> Result<u64, i32> {
         Ok(match start / MS {
             4_000..4_012 => 3_000 * MS,
             8_000..8_012 => 80 * MS,
             _ => 12 * MS,
         })
-    };
+    }
     let (lines, summary) = lines_and_summary(options(), service);
     assert_eq!(stalls(&lines), [(4.0, 3.0)]);
     assert_eq!((summary.stalls, summary.stalled_s), (1, 3.0));

@@ -53,9 +53,11 @@ impl Workload for AlignWorkload {
     }
 
     fn check(&self, suite: &Suite) -> Result<(), String> {
+        fn good(bytes: u64) -> bool {
+            bytes.is_power_of_two() && (512..=PASS_BLOCK_MAX).contains(&bytes)
+        }
         let options = &suite.align;
         let (min, max) = (options.min.0, options.max.0);
-        let good = |bytes: u64| bytes.is_power_of_two() && (512..=PASS_BLOCK_MAX).contains(&bytes);
         ensure(good(min) && good(max) && min <= max, || {
             "align.min and align.max must be powers of two from 512 bytes to 16 MiB, and min at most max"
                 .to_string()

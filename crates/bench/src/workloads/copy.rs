@@ -185,8 +185,10 @@ fn simulated(
     record: &mut TestRecord,
     rounds: &mut Vec<copy_run::RoundTallies>,
 ) -> Result<(), BenchError> {
+    fn missing() -> BenchError {
+        BenchError::Unsuitable("needs a simulated drive".to_string())
+    }
     let options = &session.plan.suite.copy;
-    let missing = || BenchError::Unsuitable("needs a simulated drive".to_string());
     let into = Arc::new(session.target.simulated_files(session.now_ns()).ok_or_else(missing)??);
     let from = match &options.from {
         Some(path) => {

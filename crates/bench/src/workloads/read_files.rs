@@ -252,8 +252,8 @@ impl Reading<'_> {
             let start = clock::now_ns();
             let mut done = 0;
             while done < size {
-                let read = || rustix::io::pread(&file, &mut *self.buffer, done);
-                let count = retry_on_intr(read).map_err(fail)? as u64;
+                let count = retry_on_intr(|| rustix::io::pread(&file, &mut *self.buffer, done))
+                    .map_err(fail)? as u64;
                 if count == 0 {
                     check_end(file.as_fd(), done, &|| path.clone())?;
                     break;
@@ -301,8 +301,9 @@ mod tests {
 
     #[test]
     fn chosen_files_spread_from_first_to_last() {
-        let options =
-            |files, order| ReadFilesOptions { files, order, ..ReadFilesOptions::default() };
+        fn options(files: u32, order: FileOrder) -> ReadFilesOptions {
+            ReadFilesOptions { files, order, ..ReadFilesOptions::default() }
+        }
         assert_eq!(chosen(&options(3, FileOrder::Spread), 101, 1), [0, 50, 100]);
         assert_eq!(chosen(&options(0, FileOrder::Spread), 4, 1), [0, 1, 2, 3]);
         assert_eq!(chosen(&options(9, FileOrder::Spread), 1, 1), [0]);

@@ -120,7 +120,9 @@ mod tests {
 
     #[test]
     fn simulated_drive_finds_what_it_cannot_read() {
-        let tested = |target: &str| run_on(target, suite_of(TestKind::SelfTest));
+        fn tested(target: &str) -> drivescope_model::TestResult {
+            run_on(target, suite_of(TestKind::SelfTest))
+        }
         let sound = tested("sim:wd40efrx");
         assert_eq!((sound.status, sound.findings.len()), (TestStatus::Done, 0));
         assert_eq!(sound.self_test.unwrap().passed, Some(true));

@@ -412,12 +412,14 @@ fn scan(
     kept.asked = failures.is_empty().then_some((asked_bytes as f64, 0.0));
     kept.is_cut_short = gave_up;
     if cell == "access" {
+        fn ms(ns: f64) -> f64 {
+            ns / 1e6
+        }
         let facts = session.environment(record.test());
         if let Some(finding) = validity::short_stroke(cell, &facts) {
             record.notice(finding.about("surface.access"));
         }
         let latencies = &kept.measured.recorder.latencies;
-        let ms = |ns: f64| ns / 1e6;
         kept.extra.push(("access_mean_ms", ms(latencies.mean())));
         kept.extra.push(("access_min_ms", ms(latencies.min() as f64)));
         kept.extra.push(("access_max_ms", ms(latencies.max() as f64)));

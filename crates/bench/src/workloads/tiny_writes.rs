@@ -74,13 +74,15 @@ impl Workload for TinyWritesWorkload {
     }
 
     fn check(&self, suite: &Suite) -> Result<(), String> {
+        fn small(bytes: Bytes) -> bool {
+            (1..=1 << 20).contains(&bytes.0)
+        }
         let options = &suite.tiny_writes;
         check_time(options.time)?;
         check_cells(&options.cells)?;
         ensure(options.thinktime.0 <= THINKTIME_MAX.0, || {
             format!("tiny-writes.thinktime must be at most {THINKTIME_MAX}")
         })?;
-        let small = |bytes: Bytes| (1..=1 << 20).contains(&bytes.0);
         ensure(small(options.write) && small(options.stream_block) && options.writes > 0, || {
             "tiny-writes.write and stream_block must be between 1 byte and 1 MiB".to_string()
         })?;

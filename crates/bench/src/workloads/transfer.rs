@@ -132,8 +132,8 @@ impl Workload for TransferWorkload {
         let restores = restores.ok().flatten();
         let mut test = context.planned(self.kind());
         let area = restores.as_ref().map(|it| it.from_bytes..it.from_bytes + it.area_bytes);
-        let may_write = |cell: &&Cell| refused.is_none() || !cell.mix.writes();
-        let runnable: Vec<Cell> = all.iter().filter(may_write).copied().collect();
+        let runnable: Vec<Cell> =
+            all.iter().filter(|cell| refused.is_none() || !cell.mix.writes()).copied().collect();
         let repeats = repeats_all(context.suite);
         let places = CellPlaces::of(&(0..context.span_bytes), area.as_ref(), &runnable, repeats);
         let mut active = Vec::new();

@@ -101,7 +101,18 @@ fn contradiction(roots: &Roots, device: &DeviceIdentity) -> Option<String> {
 
 /// In which way `now` is not the device that `then` was, in words.
 pub(super) fn difference(then: &DeviceIdentity, now: &DeviceIdentity) -> Option<String> {
-    let words = |what: &str, one: &str, two: &str| format!("its {what} was {one}, now {two}");
+    fn text(value: &Option<String>) -> String {
+        value.clone().unwrap_or_else(|| "none".to_string())
+    }
+    fn sectors(device: &DeviceIdentity) -> String {
+        format!("{}/{}", device.logical_sector_bytes, device.physical_sector_bytes)
+    }
+    fn words(what: &str, one: &str, two: &str) -> String {
+        format!("its {what} was {one}, now {two}")
+    }
+    fn sequence(device: &DeviceIdentity) -> String {
+        text(&device.disk_sequence.map(|n| n.to_string()))
+    }
     let drives = DriveIdentity::from(then).compare(&DriveIdentity::from(now));
     if let Some(difference) = drives.difference() {
         return Some(match difference {
@@ -109,11 +120,6 @@ pub(super) fn difference(then: &DeviceIdentity, now: &DeviceIdentity) -> Option<
             Difference::TakenPlace(words) => words.clone(),
         });
     }
-    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
-    let sequence = |device: &DeviceIdentity| text(&device.disk_sequence.map(|n| n.to_string()));
-    let sectors = |device: &DeviceIdentity| {
-        format!("{}/{}", device.logical_sector_bytes, device.physical_sector_bytes)
-    };
     // In the moment between two looks also this stays as it is.
     [
         ("world-wide name", text(&then.wwn), text(&now.wwn)),

@@ -49,6 +49,8 @@ pub(super) fn cached_devices(
     roots: &Roots,
     footprint: &Footprint,
 ) -> Vec<File> {
-    let open = |name: &String| kernel.open(&roots.node(name), Access::Read).ok();
-    with_memory(footprint).into_iter().filter_map(open).collect()
+    with_memory(footprint)
+        .into_iter()
+        .filter_map(|name| kernel.open(&roots.node(name), Access::Read).ok())
+        .collect()
 }

@@ -98,7 +98,9 @@ fn judge(
     answer: IdentifyAnswer,
     show: &str,
 ) -> Check {
-    let said = |one: &Option<String>| one.clone().unwrap_or_else(|| "nothing".to_string());
+    fn said(one: &Option<String>) -> String {
+        one.clone().unwrap_or_else(|| "nothing".to_string())
+    }
     let IdentifyAnswer { model, serial } = answer;
     let evidence = format!("the drive reports model {}, serial {}", said(&model), said(&serial));
     let serials_differ = differs(&device.serial, &serial, |a, b| a == b);

@@ -308,7 +308,9 @@ fn lock(
 }
 
 fn is_same_node(one: &File, other: &File) -> bool {
-    let node = |file: &File| file.metadata().map(|found| (found.dev(), found.ino())).ok();
+    fn node(file: &File) -> Option<(u64, u64)> {
+        file.metadata().map(|found| (found.dev(), found.ino())).ok()
+    }
     node(one).is_some_and(|it| node(other) == Some(it))
 }
 

@@ -116,7 +116,9 @@ impl Drop for UnseenNode {
 
 impl KernelCalls for HostKernel {
     fn resolve(&self, path: &Path) -> Result<DeviceNode, Errno> {
-        let errno = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+        fn errno(error: std::io::Error) -> Errno {
+            Errno::from_io_error(&error).unwrap_or(Errno::IO)
+        }
         let node = std::fs::canonicalize(path).map_err(errno)?;
         let meta = std::fs::symlink_metadata(&node).map_err(errno)?;
         if !meta.file_type().is_block_device() {

@@ -167,16 +167,16 @@ mod tests {
     /// An io_uring instance keeps a closed file in use, and so does a mapping.
     #[test]
     fn files_held_by_ring_or_mapping_are_found() {
-        let closed = || {
+        fn closed() -> Fake {
             let fake = opened("0");
             fs::remove_file(fake.path("proc/812/fd/7")).unwrap();
             fake.link("proc/812/fd/5", "anon_inode:[io_uring]");
             fake
-        };
-        let ring = |path: &str| {
+        }
+        fn ring(path: &str) -> String {
             let files = format!("    0: socket:[1]\n    7: {path}\nUserBufs:\t0\n");
             format!("pos:\t0\nflags:\t02\nCqTail:\t0\nUserFiles:\t8\n{files}")
-        };
+        }
         let fake = closed();
         fake.file("proc/812/fdinfo/5", ring("/dev/gate-sdy"));
         assert_eq!(outcome(&fake, "gate-sdx").outcome, Outcome::Ok);

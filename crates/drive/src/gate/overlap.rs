@@ -13,9 +13,7 @@ pub struct Overlap {
 }
 
 pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
-    let graph = BlockGraph::read(roots);
-    let [first, second] = [one, other].map(|name| graph.footprint(name));
-    let of = |footprint: &Footprint, name: &str| {
+    fn of(footprint: &Footprint, name: &str) -> Option<String> {
         if footprint.disk.as_deref() == Some(name) {
             return Some(format!("{} is a partition of {name}", footprint.target));
         }
@@ -27,11 +25,13 @@ pub fn overlap(roots: &Roots, one: &str, other: &str) -> Option<Overlap> {
         } else {
             format!("{built}, which shares bytes with {target}")
         })
-    };
+    }
+    let graph = BlockGraph::read(roots);
+    let [first, second] = [one, other].map(|name| graph.footprint(name));
     let shares_file = graph.share_file(one, other);
     let shares = || {
-        let words = || format!("{one} and {other} are the same drive or share its bytes");
-        (first.has(other) || second.has(one)).then(words)
+        (first.has(other) || second.has(one))
+            .then(|| format!("{one} and {other} are the same drive or share its bytes"))
     };
     let how = if shares_file.is_some() {
         Some(format!("{one} and {other} are loop devices over the same bytes of a file"))

@@ -39,10 +39,10 @@ pub(super) fn members(
 /// have four bytes and the high ones first; texts have their length before them and are filled up to four.
 fn pool_name(list: &[u8]) -> Option<String> {
     const XDR: u8 = 1;
-    let number = |bytes: &[u8], at: usize| -> Option<usize> {
+    fn number(bytes: &[u8], at: usize) -> Option<usize> {
         let bytes = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
         usize::try_from(u32::from_be_bytes(bytes)).ok()
-    };
+    }
     let text = |bytes: &[u8], at: usize| -> Option<(Vec<u8>, usize)> {
         let length = number(bytes, at)?;
         let text = bytes.get(at + 4..(at + 4).checked_add(length)?)?;

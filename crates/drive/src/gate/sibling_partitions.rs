@@ -11,8 +11,8 @@ pub(super) fn check(graph: &BlockGraph, footprint: &Footprint) -> Check {
     let mounted = graph.mounts().iter().flat_map(|mount| graph.devices_of_mount(mount));
     let open = open_file_systems(roots).into_iter().map(|open| open.device);
     let swap = graph.swap_areas().iter().filter_map(|area| roots.block_of_node(area));
-    let has_holders = |name: &&String| !graph.holders(name).is_empty();
-    let built_on = footprint.siblings.iter().filter(has_holders).cloned();
+    let built_on =
+        footprint.siblings.iter().filter(|name| !graph.holders(name).is_empty()).cloned();
     let mut used: BTreeMap<String, &str> = BTreeMap::new();
     // The last statement about a device counts.
     used.extend(built_on.map(|name| (name, "has something built on it")));

@@ -41,12 +41,15 @@ fn listed_home() -> Option<OsString> {
 }
 
 fn folder_of(state: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, JournalError> {
-    let absolute = |text: OsString| Some(PathBuf::from(text)).filter(|path| path.is_absolute());
     state
         .and_then(absolute)
         .or_else(|| Some(home.and_then(absolute)?.join(".local/state")))
         .map(|folder| folder.join(FOLDER))
         .ok_or(JournalError::NoHome)
+}
+
+fn absolute(text: OsString) -> Option<PathBuf> {
+    Some(PathBuf::from(text)).filter(|path| path.is_absolute())
 }
 
 /// Refuses a folder that cannot hold the journal of the block device `target` (kernel name): one on the same drive, in
@@ -139,10 +142,12 @@ mod tests {
 
     #[test]
     fn the_folder_follows_the_base_directory_rules() {
-        let of = |state: Option<&str>, home: Option<&str>| {
+        fn of(state: Option<&str>, home: Option<&str>) -> Option<PathBuf> {
             folder_of(state.map(OsString::from), home.map(OsString::from)).ok()
-        };
-        let path = |text: &str| Some(PathBuf::from(text));
+        }
+        fn path(text: &str) -> Option<PathBuf> {
+            Some(PathBuf::from(text))
+        }
         assert_eq!(of(Some("/s"), Some("/h")), path("/s/drivescope/journals"));
         for state in [None, Some(""), Some("relative")] {
             assert_eq!(of(state, Some("/h")), path("/h/.local/state/drivescope/journals"));
@@ -222,10 +227,12 @@ mod tests {
 
     #[test]
     fn a_folder_that_cannot_be_made_is_refused() {
+        fn writable(folder: &Path) -> Result<(), String> {
+            check_writable(folder).map_err(|error| error.to_string())
+        }
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name);
         std::fs::write(path("file"), "x").unwrap();
-        let writable = |folder: &Path| check_writable(folder).map_err(|error| error.to_string());
         assert_eq!(writable(dir.path()), Ok(()));
         let set = |mode| {
             let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);

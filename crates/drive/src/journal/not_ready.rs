@@ -43,12 +43,14 @@ mod tests {
 
     #[test]
     fn failing_drive_is_distinguished_from_used() {
-        let check = |name: &str, outcome| Check {
-            name: name.to_string(),
-            outcome,
-            evidence: format!("{name} says so"),
-            command: None,
-        };
+        fn check(name: &str, outcome: Outcome) -> Check {
+            Check {
+                name: name.to_string(),
+                outcome,
+                evidence: format!("{name} says so"),
+                command: None,
+            }
+        }
         let ok = check("claim", Outcome::Ok);
         let (flushed, mounts) =
             (check("flushed", Outcome::Refused), check("mounts", Outcome::Refused));

@@ -240,9 +240,9 @@ pub fn restore(
     let name = name.ok_or_else(|| no_journal("it has no name"))?;
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut folder = find(parent)?.ok_or_else(|| no_journal("it is not there"))?;
-    let own = |state: PathBuf| state.canonicalize().ok() == parent.canonicalize().ok();
     if !super::scan::has_header(&mut folder.look(name).map_err(|e| cannot_open(&text, e))?.0)
-        && !super::state_folder().is_ok_and(own)
+        && !super::state_folder()
+            .is_ok_and(|state| state.canonicalize().ok() == parent.canonicalize().ok())
     {
         return Err(no_journal("it has no journal header"));
     }
@@ -331,9 +331,11 @@ pub(super) fn device_of(
 ) -> Result<String, JournalError> {
     let graph = BlockGraph::read(roots);
     let attached = attached_devices(&graph);
-    let same = |(_, id): &&(String, DriveIdentity)| drive.difference(id).is_none();
-    let devices: Vec<(&str, &DriveIdentity)> =
-        attached.iter().filter(same).map(|(name, id)| (name.as_str(), id)).collect();
+    let devices: Vec<(&str, &DriveIdentity)> = attached
+        .iter()
+        .filter(|(_, id)| drive.difference(id).is_none())
+        .map(|(name, id)| (name.as_str(), id))
+        .collect();
     let path = journal.to_string();
     match devices.as_slice() {
         // Of several ways to one drive any will do: the gate claims the others too.

@@ -108,7 +108,9 @@ impl StateFolder {
 
     /// Opens a file, and nothing else that may have its name: `Unsupported`.
     fn opened(&self, name: &str, access: OFlags) -> io::Result<OwnedFd> {
-        let other = |what| io::Error::new(io::ErrorKind::Unsupported, what);
+        fn other(what: &str) -> io::Error {
+            io::Error::new(io::ErrorKind::Unsupported, what)
+        }
         let flags = access | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let fd = match open_at(&self.dir, name, flags) {
             Err(Errno::LOOP) => return Err(other("it is a symbolic link")),

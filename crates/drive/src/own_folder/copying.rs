@@ -155,9 +155,9 @@ impl Copier<'_, '_> {
             CopyCall::Sendfile => {
                 let mut read_at = at;
                 rustix::fs::seek(&into.fd, rustix::fs::SeekFrom::Start(at)).and_then(|_| {
-                    let send =
-                        || rustix::fs::sendfile(&into.fd, from.as_fd(), Some(&mut read_at), len);
-                    retry_on_intr(send)
+                    retry_on_intr(|| {
+                        rustix::fs::sendfile(&into.fd, from.as_fd(), Some(&mut read_at), len)
+                    })
                 })
             }
         };

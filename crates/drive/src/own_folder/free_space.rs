@@ -99,7 +99,9 @@ mod tests {
 
     #[test]
     fn floor_is_a_tenth_within_its_bounds() {
-        let mib = |count: u64| count << 20;
+        fn mib(count: u64) -> u64 {
+            count << 20
+        }
         for (size, floor) in
             [(128, 64), (512, 64), (1_000, 100), (4_000, 400), (20_000, 1_024), (4_000_000, 1_024)]
         {

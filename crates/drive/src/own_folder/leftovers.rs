@@ -128,7 +128,9 @@ enum LeftoverFolder {
 }
 
 fn examine(path: &Path) -> Result<LeftoverFolder, String> {
-    let say = |errno: Errno| errno.to_string();
+    fn say(errno: Errno) -> String {
+        errno.to_string()
+    }
     let dir = open_folder(path).map_err(say)?;
     let found = rustix::fs::fstat(&dir).map_err(say)?;
     // It is made for its user alone: where others may enter, owners are not kept (FAT, NTFS).

@@ -202,8 +202,9 @@ impl SourceTree {
 
     /// Shows everything in it to the visitor; returns what was left out.
     pub fn walk(&self, visitor: &mut dyn TreeVisitor) -> Result<LeftOut, DriveError> {
-        let fail = |errno| DriveError::from_errno("read", &self.path, errno);
-        let device = rustix::fs::fstat(&self.dir).map_err(fail)?.st_dev;
+        let device = rustix::fs::fstat(&self.dir)
+            .map_err(|errno| DriveError::from_errno("read", &self.path, errno))?
+            .st_dev;
         let mut walk =
             TreeWalk { visitor, left_out: LeftOut::default(), device, path: self.path.clone() };
         walk.folder(self.dir.as_fd(), 0)?;

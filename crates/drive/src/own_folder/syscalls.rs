@@ -48,8 +48,10 @@ pub(super) fn reserve(file: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
 /// space beyond the end of a file only, and fills a file that is made longer with zeros.
 #[expect(clippy::disallowed_methods, reason = "it only adds space to a file that was just made")]
 pub(super) fn reserve_if_possible(file: BorrowedFd<'_>, bytes: u64) -> Result<bool, Errno> {
+    fn cannot(errno: Errno) -> bool {
+        matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)
+    }
     let with = |flags| retry_on_intr(|| rustix::fs::fallocate(file, flags, 0, bytes));
-    let cannot = |errno| matches!(errno, Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL);
     match with(FallocateFlags::empty()) {
         Err(errno) if cannot(errno) => match with(FallocateFlags::KEEP_SIZE) {
             Err(errno) if !cannot(errno) => Err(errno),

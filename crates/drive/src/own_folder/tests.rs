@@ -165,9 +165,9 @@ fn space_freed_first_counts_as_room() {
 
 #[test]
 fn smaller_size_is_advised_only_if_it_helps() {
-    let say = |free: u64, wanted| {
+    fn say(free: u64, wanted: Option<Bytes>) -> String {
         free_space::too_full(Path::new("/mnt"), (free, 1_074_000_000), wanted).to_string()
-    };
+    }
     let above = say(1_500_000_000, Some(Bytes(4_000_000_000)));
     assert!(
         above.ends_with("4.00 GB does not fit; free some space or use a smaller --size"),

@@ -54,7 +54,9 @@ impl OwnFolder {
 
     /// Whether the target is the root of a mount and holds nothing but folders of ours and what mkfs put there.
     pub fn is_alone(&self) -> bool {
-        let device = |path: &Path| rustix::fs::stat(path).ok().map(|stat| stat.st_dev);
+        fn device(path: &Path) -> Option<u64> {
+            rustix::fs::stat(path).ok().map(|stat| stat.st_dev)
+        }
         let is_mount = device(&self.parent) != device(&self.parent.join(".."));
         let Ok(entries) = std::fs::read_dir(&self.parent) else { return false };
         let is_ours = |entry: std::fs::DirEntry| {
@@ -67,9 +69,9 @@ impl OwnFolder {
     /// The folder that an earlier run left in `parent` with a tree of this name, taken over; `None` if there is none.
     /// It is kept or removed at the end as before.
     pub fn adopt(parent: &Path, tree: &str) -> Result<Option<Self>, DriveError> {
-        let fail = |errno| DriveError::from_errno("write in", parent, errno);
         let flags = OFlags::PATH | OFlags::DIRECTORY;
-        let parent_dir = drivescope_machine::roots::open_to_read(parent, flags).map_err(fail)?;
+        let parent_dir = drivescope_machine::roots::open_to_read(parent, flags)
+            .map_err(|errno| DriveError::from_errno("write in", parent, errno))?;
         let found = leftovers::find_tree(parent, tree);
         Ok(found.map(|(path, dir, lock, holds)| {
             super::own().push(path.clone());
@@ -142,8 +144,8 @@ impl TreeFolder {
     }
 
     pub fn file_names(&self) -> Result<Vec<CString>, DriveError> {
-        let fail = |errno| DriveError::from_errno("read", &self.path, errno);
-        let listing = DirectoryNames::read(self.dir.as_fd()).map_err(fail)?;
+        let listing = DirectoryNames::read(self.dir.as_fd())
+            .map_err(|errno| DriveError::from_errno("read", &self.path, errno))?;
         let files = listing.iter().filter(|(_, kind)| *kind == FileType::RegularFile);
         Ok(files.map(|(name, _)| name.to_owned()).collect())
     }

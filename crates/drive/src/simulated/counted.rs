@@ -124,10 +124,12 @@ mod tests {
 
     #[test]
     fn bytes_requests_and_busy_time_match_the_drive() {
+        fn request(id: u64, op: RequestKind, len: u64) -> SimRequest {
+            SimRequest { id, op, offset: 1 << 30, len, fua: false }
+        }
         let spec = Spec::parse("sim:wd20ears").unwrap();
         let mut drive = Counted::new(spec.build_drive(&Start::default()).unwrap());
         let mut done = Vec::new();
-        let request = |id, op, len| SimRequest { id, op, offset: 1 << 30, len, fua: false };
         drive.submit(0, request(1, RequestKind::Read, 4096));
         drive.submit(0, request(2, RequestKind::Write, 8192));
         assert_eq!(drive.counters().read_bytes, 0, "not before it is done");

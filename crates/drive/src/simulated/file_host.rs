@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn stream_takes_as_long_as_the_page_cache() {
         const SIZE: u64 = 4 << 30;
-        let of = |streamed: bool| {
+        fn of(streamed: bool) -> u64 {
             let drive = Spec::parse("sim:wd40efrx").unwrap().build_with_files(0).unwrap();
             let file = drive.create_file(0, SIZE).unwrap();
             let begin = drive.now();
@@ -238,7 +238,7 @@ mod tests {
                 drive.call(IoOp::Sync, 0, 0).unwrap();
             }
             drive.now() - begin
-        };
+        }
         let ratio = of(true) as f64 / of(false) as f64;
         assert!((0.93..1.07).contains(&ratio), "{ratio}");
     }

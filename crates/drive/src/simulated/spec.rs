@@ -104,7 +104,9 @@ impl Spec {
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), SpecError> {
-        let wrong = |what: String| Err(SpecError::Wrong(what));
+        fn wrong(what: String) -> Result<(), SpecError> {
+            Err(SpecError::Wrong(what))
+        }
         let shown = shortened(value);
         match key {
             "seed" => match value.parse() {
@@ -233,8 +235,6 @@ impl Spec {
     pub fn drive(&self) -> Drive {
         let Model { name, link, .. } = &self.model;
         let identity = self.model.shown();
-        let non_empty = |text: String| (!text.is_empty()).then_some(text);
-        let cache = |on| if on { "write back" } else { "write through" }.to_string();
         let none = || Health {
             note: Some("a simulated drive has no health".to_string()),
             ..Health::default()
@@ -261,7 +261,10 @@ impl Spec {
             zoned: None, // shingled models are driven by the drive, and hide it as most do
             logical_sector_bytes: identity.reported_logical_sector_bytes,
             physical_sector_bytes: identity.reported_physical_sector_bytes,
-            write_cache: self.model.shows_write_cache().map(cache),
+            write_cache: self
+                .model
+                .shows_write_cache()
+                .map(|on| if on { "write back" } else { "write through" }.to_string()),
             scheduler: None,
             discards: Some(self.model.takes_trim()),
             settings: DriveSettings::default(),
@@ -280,6 +283,10 @@ impl Spec {
             backing: Vec::new(),
         }
     }
+}
+
+fn non_empty(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
 }
 
 /// `wrap:32GiB` or `cut:32GiB`, perhaps with the size of a cache that hides it: `cut:32GiB:8MiB`.
@@ -335,7 +342,9 @@ mod tests {
 
     #[test]
     fn flash_starts_written_by_default() {
-        let start = |text: &str| Spec::parse(text).unwrap().start.fill;
+        fn start(text: &str) -> f64 {
+            Spec::parse(text).unwrap().start.fill
+        }
         assert_eq!(start("sim:kioxia-bg4-128"), 1.0);
         assert_eq!(start("sim:kioxia-bg4-128?fill=0"), 0.0);
         assert_eq!(Spec::parse("sim:kioxia-bg4-128?fill=0").unwrap().notes, [""; 0]);

@@ -33,8 +33,12 @@ mod tests {
 
     #[test]
     fn faster_spindle_passes_tracks_sooner() {
-        let spec = |text: &str| Spec::parse(text).unwrap();
-        let capacity = |text: &str| spec(text).build().unwrap().capacity_bytes();
+        fn spec(text: &str) -> Spec {
+            Spec::parse(text).unwrap()
+        }
+        fn capacity(text: &str) -> u64 {
+            spec(text).build().unwrap().capacity_bytes()
+        }
         assert_eq!(spec("sim:wd40efrx?rpm=7200").model.hdd.unwrap().rpm, 7200.0);
         assert_eq!(capacity("sim:wd40efrx?rpm=7200"), capacity("sim:wd40efrx"));
         for text in ["sim:wd40efrx?rpm=0", "sim:wd40efrx?rpm=inf"] {

@@ -42,14 +42,15 @@ pub(super) fn tops(graph: &BlockGraph, stack: &Stack) -> Vec<String> {
 
 /// The lowest device of a stack that has all its disks below it.
 fn made_of_all<'s>(graph: &BlockGraph, stack: &'s Stack) -> Option<&'s str> {
-    let sorted = |disks: &[String]| {
-        let mut disks = disks.to_vec();
-        disks.sort();
-        disks
-    };
     let all = sorted(&stack.whole_disks);
     let has_all = |name: &&String| sorted(&graph.stack_of_device(name).whole_disks) == all;
     stack.names.iter().rev().find(has_all).map(String::as_str)
+}
+
+fn sorted(disks: &[String]) -> Vec<String> {
+    let mut disks = disks.to_vec();
+    disks.sort();
+    disks
 }
 
 impl Target {
@@ -105,11 +106,10 @@ impl Target {
     pub fn disks(&self) -> Vec<Drive> {
         match self.stack.whole_disks.as_slice() {
             [] | [_] => self.drive.iter().cloned().collect(),
-            several => {
-                let described =
-                    |name: &String| drive_named(&self.roots, name, &ListOptions { smart: false });
-                several.iter().filter_map(described).collect()
-            }
+            several => several
+                .iter()
+                .filter_map(|name| drive_named(&self.roots, name, &ListOptions { smart: false }))
+                .collect(),
         }
     }
 

@@ -43,7 +43,9 @@ impl Target {
     }
 
     fn order(&self, words: &[&str]) -> Result<(), SelfTestRefused> {
-        let refused = |why: &str| SelfTestRefused(why.to_string());
+        fn refused(why: &str) -> SelfTestRefused {
+            SelfTestRefused(why.to_string())
+        }
         let drive = self.drive().ok_or_else(|| refused("no drive is known below this target"))?;
         let program = smartctl_program()
             .ok_or_else(|| refused("smartctl is not installed; install smartmontools"))?;
@@ -106,11 +108,11 @@ mod tests {
 
     #[test]
     fn refusals_of_smartctl_are_told_in_its_words() {
-        let order = |script: &str| {
+        fn order(script: &str) -> Result<(), String> {
             let mut shell = Command::new("sh");
             shell.args(["-c", script, "smartctl"]);
             ordered(shell, &["-t", "short"], Path::new("/dev/sda")).map_err(|it| it.to_string())
-        };
+        }
         let begun =
             r#"test "$*" = "--json=c -t short /dev/sda" && echo '{"smartctl":{"exit_status":0}}'"#;
         assert_eq!(order(begun), Ok(()));

@@ -89,18 +89,22 @@ fn document<'a>(
     figures: &[DriveFigures],
     layout: Option<&'a DataLayout>,
 ) -> AdviceDocument<'a> {
-    let of = |run: &'a Run| DriveAdvice {
+    AdviceDocument {
+        format: 1,
+        drives: runs.iter().map(drive_advice).collect(),
+        layout,
+        scripts: (0..figures.len())
+            .filter_map(|number| partition_script(figures, layout?, number))
+            .collect(),
+    }
+}
+
+fn drive_advice(run: &Run) -> DriveAdvice<'_> {
+    DriveAdvice {
         run: &run.id,
         path: &run.target.path,
         answer: answer(run, false),
         changes: machine_changes(run),
-    };
-    let script = |number: usize| partition_script(figures, layout?, number);
-    AdviceDocument {
-        format: 1,
-        drives: runs.iter().map(of).collect(),
-        layout,
-        scripts: (0..figures.len()).filter_map(script).collect(),
     }
 }
 

@@ -20,8 +20,8 @@ pub fn man(words: &[String]) -> Result<Code, Failure> {
     let mut bytes = Vec::new();
     let source = concat!("drivescope ", env!("CARGO_PKG_VERSION"));
     let page = clap_mangen::Man::new(command).title(name).source(source);
-    let failed = |error: std::io::Error| Failure::usage(format!("cannot make the page: {error}"));
-    page.render(&mut bytes).map_err(failed)?;
+    page.render(&mut bytes)
+        .map_err(|error| Failure::usage(format!("cannot make the page: {error}")))?;
     output::print(&String::from_utf8_lossy(&bytes));
     Ok(Code::Ok)
 }

@@ -38,7 +38,9 @@ pub fn rerun(arguments: RerunArguments, signals: &RunSignals) -> Result<Code, Fa
     if let (Some(then), Some(now), false) = (&earlier.drive, target.drive(), outcome.quiet)
         && (&then.model, &then.serial) != (&now.model, &now.serial)
     {
-        let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "unknown".to_string());
+        fn name(model: &Option<String>) -> String {
+            model.clone().unwrap_or_else(|| "unknown".to_string())
+        }
         let (then, now) = (name(&then.model), name(&now.model));
         output::remark(&clean(&format!("the drive was {then} in that run, and is {now} now")));
     }

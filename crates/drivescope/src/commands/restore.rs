@@ -24,10 +24,9 @@ pub fn restore(arguments: &RestoreArguments, signals: &RunSignals) -> Result<Cod
     };
     let is_listed = arguments.journal.is_none() && arguments.is_of.is_none();
     let is_known = |path: &Path| {
-        let same = |known: &PathBuf| {
+        arguments.is_of.as_ref().is_some_and(|known| {
             path.canonicalize().is_ok_and(|real| known.canonicalize().ok() == Some(real))
-        };
-        arguments.is_of.as_ref().is_some_and(same)
+        })
     };
     if chosen.is_empty() {
         if code == Code::Ok {

@@ -128,11 +128,15 @@ mod tests {
 
     #[test]
     fn address_can_be_opened_and_has_the_token() {
-        let at = |bound: &str| address(bound.parse().unwrap(), Some("nas"), None);
+        fn at(bound: &str) -> String {
+            address(bound.parse().unwrap(), Some("nas"), None)
+        }
+        fn told(bound: &str) -> String {
+            exposure(bound.parse().unwrap())
+        }
         assert_eq!(at("127.0.0.1:7483"), "http://127.0.0.1:7483/");
         assert_eq!(at("[::1]:80"), "http://[::1]:80/");
         assert!(!at("0.0.0.0:7483").contains("0.0.0.0"));
-        let told = |bound: &str| exposure(bound.parse().unwrap());
         assert!(told("0.0.0.0:7483").contains("every network of this machine"));
         assert!(told("10.1.2.3:80").contains("the network of 10.1.2.3"));
         let token = AccessToken::random().unwrap();

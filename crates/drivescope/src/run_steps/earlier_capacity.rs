@@ -43,9 +43,9 @@ pub fn of(run: &Run, store: &Store) -> Option<EarlierCapacity> {
 }
 
 fn is_same(one: &Drive, other: &Drive) -> bool {
-    let named = |drive: &Drive| {
+    fn named(drive: &Drive) -> (Option<String>, Option<String>, u64) {
         let trimmed = |text: &Option<String>| text.as_deref().map(|text| text.trim().to_string());
         (trimmed(&drive.serial), trimmed(&drive.model), drive.capacity_bytes)
-    };
+    }
     named(one) == named(other)
 }

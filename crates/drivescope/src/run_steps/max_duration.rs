@@ -9,7 +9,9 @@ const DAYS_MAX: f64 = 30.0;
 
 /// Refuses a plan longer than a month, and names its longest part.
 pub fn check(plan: &Plan) -> Result<(), Failure> {
-    let days = |seconds: f64| seconds / 86_400.0;
+    fn days(seconds: f64) -> f64 {
+        seconds / 86_400.0
+    }
     let total = days(plan.active().map(|planned| planned.cost.seconds).sum());
     let seconds = |planned: &&PlannedTest| planned.cost.seconds;
     let longest = plan.active().max_by(|a, b| seconds(a).total_cmp(&seconds(b)));

@@ -284,10 +284,11 @@ pub(super) fn measure_one(
         events,
         Arc::clone(&signals.stop),
     );
-    let save = |so_far| document.borrow_mut().checkpoint(so_far);
     let starts = job_ticket::starts_unix_us(options.job.as_ref());
     let session = session.with_shared_path(shared_mb_s).with_common_start(starts);
-    let mut session = session.with_checkpoints(Box::new(save)).with_viewer(viewer);
+    let mut session = session
+        .with_checkpoints(Box::new(|so_far| document.borrow_mut().checkpoint(so_far)))
+        .with_viewer(viewer);
     if let Some(claim) = claim {
         document.borrow_mut().gate(claim.record());
         session = session.with_claim(claim);

@@ -88,8 +88,8 @@ fn find(
     if wanted.is_empty() {
         return Ok(None);
     }
-    let reads_back = |&test: &TestKind| continuation(test).is_some_and(|it| it.reads_back);
-    let may_be_spoiled = wanted.iter().any(reads_back);
+    let may_be_spoiled =
+        wanted.iter().any(|&test| continuation(test).is_some_and(|it| it.reads_back));
     let counts = |run: &Run, result: &TestResult| {
         let spoils = may_be_spoiled && overwrites(run, result.test);
         let is_sample = result.test == TestKind::Surface && !is_full_read(&run.plan.suite);
@@ -100,8 +100,8 @@ fn find(
         let point = result.resume.filter(ResumePoint::is_worthwhile);
         let point = point.filter(|point| wanted.contains(&point.test()))?;
         let suite = run.plan.suite;
-        let has_ended = |it: &TestResult| it.status != TestStatus::Interrupted;
-        let ended = run.tests.into_iter().filter(has_ended).collect();
+        let ended =
+            run.tests.into_iter().filter(|it| it.status != TestStatus::Interrupted).collect();
         Some(Unfinished { run_id: run.id, point, span: suite.span, suite, result, ended })
     }))
 }
@@ -182,8 +182,10 @@ fn newest(
 /// Whether a run was on this device, by names and sizes: the test compares the contents before it writes. A whole drive
 /// with a serial number may have another path now.
 fn is_same_device(run: &Run, target: &Target) -> bool {
+    fn is_whole(stack: &[String], drive: Option<&String>) -> bool {
+        stack.first() == drive
+    }
     let (then, now) = (&run.target, target.info());
-    let is_whole = |stack: &[String], drive: Option<&String>| stack.first() == drive;
     let whole_then = is_whole(&then.stack, run.drive.as_ref().map(|drive| &drive.name));
     let whole_now = is_whole(&now.stack, target.drive().map(|drive| &drive.name));
     let drives = run.drive.as_ref().zip(target.drive());
@@ -226,7 +228,9 @@ impl Unfinished {
 
     /// Whether a full read has the places and options of the interrupted one: its figures are of all of it.
     fn check_same_read(&self, suite: &Suite, target: &Target) -> Result<(), Failure> {
-        let refused = |what: String| Failure::usage(format!("cannot resume: {what}"));
+        fn refused(what: String) -> Failure {
+            Failure::usage(format!("cannot resume: {what}"))
+        }
         let (id, before) = (&self.run_id, Bytes(bytes_of(self.span, target)));
         let is_part = suite.span.0 > 0 && bytes_of(suite.span, target) != before.0;
         if is_part || suite.offset != self.suite.offset {
@@ -234,11 +238,6 @@ impl Unfinished {
                 "run {id} reads another part, {before}; omit --size and --offset"
             )));
         }
-        let comparable = |options: &SurfaceOptions| SurfaceOptions {
-            preset: SurfacePreset::Full,
-            from: Bytes(0),
-            ..options.clone()
-        };
         let (then, now) = (comparable(&self.suite.surface), comparable(&suite.surface));
         if then == now {
             return Ok(());
@@ -286,6 +285,10 @@ impl Unfinished {
     }
 }
 
+fn comparable(options: &SurfaceOptions) -> SurfaceOptions {
+    SurfaceOptions { preset: SurfacePreset::Full, from: Bytes(0), ..options.clone() }
+}
+
 /// `surface.accesses=0, not 300`.
 fn first_difference(then: &SurfaceOptions, now: &SurfaceOptions) -> Option<String> {
     let then = serde_json::to_value(then).ok()?;
@@ -317,8 +320,9 @@ mod tests {
     /// After Ctrl-C while a resumed run checks the written data, the run before it can still be resumed.
     #[test]
     fn a_test_that_moved_nothing_has_not_begun() {
-        let ended =
-            |status, reason: Option<String>| TestResult::empty(TestKind::Fill, status, reason);
+        fn ended(status: TestStatus, reason: Option<String>) -> TestResult {
+            TestResult::empty(TestKind::Fill, status, reason)
+        }
         assert!(!has_begun(&ended(TestStatus::Interrupted, None)));
         assert!(!has_begun(&ended(TestStatus::Failed, Some("read at byte 0 failed".into()))));
         assert!(!has_begun(&ended(TestStatus::Skipped, Some("does not hold".into()))));

@@ -167,15 +167,18 @@ fn checks(record: &GateRecord) -> Vec<GateCheck> {
         passed: true,
         evidence: record.level.name().to_string(),
     };
-    let of = |check: &Check| GateCheck {
+    std::iter::once(level).chain(record.checks.iter().map(gate_check)).collect()
+}
+
+fn gate_check(check: &Check) -> GateCheck {
+    GateCheck {
         check: check.name.clone(),
         passed: check.outcome != Outcome::Refused,
         evidence: match check.outcome {
             Outcome::Unknown => format!("unknown: {}", check.evidence),
             _ => check.evidence.clone(),
         },
-    };
-    std::iter::once(level).chain(record.checks.iter().map(of)).collect()
+    }
 }
 
 /// The repeated checks of a claimed device in the form of the document.

@@ -70,10 +70,10 @@ pub fn find_one(path: &Path) -> Result<Target, Failure> {
 
 /// Refuses two partitions of one disk: a claim locks the whole disk, so the second would be refused.
 fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure> {
-    let name = |target: &Target| {
+    fn name(target: &Target) -> Option<String> {
         let is_block = target.info().kind == TargetKind::Block;
         target.stack().names.first().filter(|_| is_block).cloned()
-    };
+    }
     let names = name(one).zip(name(other));
     let disk = names.and_then(|(one, other)| gate::common_disk(roots, &one, &other));
     let Some(disk) = disk else { return Ok(()) };
@@ -86,7 +86,9 @@ fn check_lock(roots: &Roots, one: &Target, other: &Target) -> Result<(), Failure
 /// Refuses targets on drives whose contents are not restored. If the journals cannot be read, a block device is
 /// refused; directories and files, which take no raw write, are measured with a note.
 fn refuse_open(targets: &[Target], journals_of_others: &[PathBuf]) -> Result<(), Failure> {
-    let real = |path: &Path| path.canonicalize().ok();
+    fn real(path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok()
+    }
     let is_of_others = |journal: &Path| {
         real(journal)
             .is_some_and(|it| journals_of_others.iter().any(|said| real(said) == Some(it.clone())))

@@ -20,7 +20,6 @@ pub(super) enum Trace {
 }
 
 pub(super) fn trace(roots: &Roots, path: &Path) -> Trace {
-    let unsure = |now, why: &str| Trace::Unsure { now, why: why.to_string() };
     if !path.is_absolute() {
         return unsure(None, "its path is not absolute");
     }
@@ -45,6 +44,10 @@ pub(super) fn trace(roots: &Roots, path: &Path) -> Trace {
             unsure(None, "its path does not lead to a device or file from here, or no longer does")
         }
     }
+}
+
+fn unsure(now: Option<String>, why: &str) -> Trace {
+    Trace::Unsure { now, why: why.to_string() }
 }
 
 fn is_link(path: &Path) -> bool {

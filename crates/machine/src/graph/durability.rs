@@ -13,8 +13,8 @@ pub(super) fn lost_syncs(mount: &Mount) -> Option<String> {
         ("nostrictsync", ""),
         ("journal_flush_disabled", ""),
     ];
-    let is_set = |(key, value): &&(&str, &str)| mount.option(key).as_deref() == Some(*value);
-    let (key, value) = OPTIONS.iter().find(is_set)?;
+    let (key, value) =
+        OPTIONS.iter().find(|(key, value)| mount.option(key).as_deref() == Some(*value))?;
     let option = if value.is_empty() { key.to_string() } else { format!("{key}={value}") };
     let point = mount.mount_point.display();
     Some(format!("{point} is mounted with {option}, so a power cut may lose synced data"))

@@ -55,8 +55,8 @@ impl BlockGraph {
         let parts = disk.as_ref().map(|disk| self.partitions(disk)).unwrap_or_default();
         aliases.extend(disk.iter().flat_map(|disk| self.partitions_in(disk, &bytes)));
         aliases.retain(|name| !own.contains(name));
-        let is_sibling = |part: &String| part != target && !aliases.contains(part);
-        let siblings = parts.into_iter().filter(is_sibling).collect();
+        let siblings =
+            parts.into_iter().filter(|part| part != target && !aliases.contains(part)).collect();
         let shared: BTreeSet<String> = own.union(&aliases).cloned().collect();
         // A loop device straight on the disk of a partition may have other bytes of it.
         let is_apart = |upper: &str, under: &str| {
@@ -224,8 +224,7 @@ impl BlockGraph {
         let number = self.roots.block_number(name).filter(|_| name.starts_with("zd"));
         let volume = number.and_then(|number| udev::zfs_volume(&self.roots, number));
         let pool = volume.as_deref().and_then(|volume| volume.split('/').next());
-        let of_pool = |pool| udev::devices_labelled(&self.roots, "zfs_member", pool);
-        pool.map(of_pool).unwrap_or_default()
+        pool.map(|pool| udev::devices_labelled(&self.roots, "zfs_member", pool)).unwrap_or_default()
     }
 }
 

@@ -200,17 +200,16 @@ mod tests {
 
     #[test]
     fn a_file_has_many_names() {
+        fn file(name: &str, numbers: Option<(u64, u64)>) -> LoopFile {
+            LoopFile { name: name.into(), numbers, below: None, is_silent: false }
+        }
+        fn named(name: &str) -> LoopFile {
+            file(name, None)
+        }
         let scratch = tempfile::tempdir().unwrap();
         let [one, two] = ["one", "two"].map(|name| scratch.path().join(name));
         std::fs::write(&one, "x").unwrap();
         std::fs::hard_link(&one, &two).unwrap();
-        let file = |name: &str, numbers| LoopFile {
-            name: name.into(),
-            numbers,
-            below: None,
-            is_silent: false,
-        };
-        let named = |name: &str| file(name, None);
         let one = named(one.to_str().unwrap());
         assert!(one.is_same(&named(two.to_str().unwrap())));
         assert!(!one.is_same(&named("/nothing")));

@@ -190,7 +190,9 @@ mod tests {
 
     #[test]
     fn serial_page_has_a_header_and_a_length() {
-        let page = |length: u8, text: &[u8]| [&[0, 0x80, 0, length][..], text].concat();
+        fn page(length: u8, text: &[u8]) -> Vec<u8> {
+            [&[0, 0x80, 0, length][..], text].concat()
+        }
         for (content, expected) in [
             (page(8, b"  ABC123xx"), Some("ABC123")),
             (page(200, b"ABC"), Some("ABC")),
@@ -207,9 +209,11 @@ mod tests {
     /// Four units of one target had the serial number of the ATA drive that it made up for all of them.
     #[test]
     fn own_serial_precedes_the_ata_drives() {
+        fn serial(files: &[(&str, &[u8])]) -> Option<String> {
+            scsi(files).serial
+        }
         let made_up = [vec![0; 60], crate::ata_image::bytes("MODEL", "SAME")].concat();
         let own = [&[0, 0x80, 0, 5][..], b"UNIT2"].concat();
-        let serial = |files: &[(&str, &[u8])]| scsi(files).serial;
         assert_eq!(serial(&[("vpd_pg89", &made_up)]).as_deref(), Some("SAME"));
         let both: [(&str, &[u8]); 2] = [("vpd_pg89", &made_up), ("vpd_pg80", &own)];
         assert_eq!(serial(&both).as_deref(), Some("UNIT2"));
@@ -266,10 +270,9 @@ mod tests {
 
     #[test]
     fn models_are_compared_without_case_and_without_harm() {
-        let of = |model: &str| ReportedIdentity {
-            model: Some(model.into()),
-            ..ReportedIdentity::default()
-        };
+        fn of(model: &str) -> ReportedIdentity {
+            ReportedIdentity { model: Some(model.into()), ..ReportedIdentity::default() }
+        }
         assert!(of("qemu harddisk").is_any_of(&["QEMU"]));
         assert!(!of("QEM").is_any_of(&["QEMU"]));
         assert!(!of("QEMé").is_any_of(&["QEMU"]));

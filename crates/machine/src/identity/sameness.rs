@@ -67,8 +67,9 @@ impl DriveIdentity {
     /// A world-wide name that only one of them reports does not count: bridges hide it. Neither does the drive's own
     /// serial number: only a claim queries it.
     pub fn compare(&self, other: &Self) -> Sameness {
-        let both_known =
-            |own: &Option<String>, others: &Option<String>| own.is_some() && others.is_some();
+        fn both_known(own: &Option<String>, others: &Option<String>) -> bool {
+            own.is_some() && others.is_some()
+        }
         let value = |what, own: &Option<String>, others: &Option<String>| {
             let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_string());
             let difference = Difference::Value { what, own: text(own), other: text(others) };

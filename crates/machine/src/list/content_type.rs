@@ -10,8 +10,10 @@ use std::fs::File;
 ///
 /// The device is read only where udev is not at work and the user may read it, and not if it does not answer.
 pub fn content(device: &BlockDevice, mounted_on: &MountedOn, answers: bool) -> Option<String> {
-    let read = || answers.then(|| by_signature(device)).flatten();
-    mounted_on.content(&device.name).or_else(|| by_udev(device)).or_else(read)
+    mounted_on
+        .content(&device.name)
+        .or_else(|| by_udev(device))
+        .or_else(|| answers.then(|| by_signature(device)).flatten())
 }
 
 fn by_udev(device: &BlockDevice) -> Option<String> {

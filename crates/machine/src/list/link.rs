@@ -165,13 +165,16 @@ fn pci(device: &BlockDevice) -> Option<Link> {
 /// Directory of the controller of an NVMe namespace, links resolved. A subsystem that is open to
 /// several controllers holds its namespaces itself, and links to the controllers.
 pub fn nvme_controller(device: &BlockDevice) -> Option<PathBuf> {
-    let is_controller = |name: &str| numbered(name, "nvme").is_some();
     if let Some(direct) = device.ancestor(is_controller) {
         return Some(direct.to_path_buf());
     }
     let subsystem = fs::canonicalize(device.dir.join("device")).ok()?;
     let first = list_dir(&subsystem).into_iter().find(|name| is_controller(name))?;
     fs::canonicalize(subsystem.join(first)).ok()
+}
+
+fn is_controller(name: &str) -> bool {
+    numbered(name, "nvme").is_some()
 }
 
 /// `0000:02:00.0`: domain, bus, device and function.

@@ -147,7 +147,6 @@ fn lvm(head: &[u8]) -> Option<u64> {
 /// Where an md superblock is: version 1.1 at the beginning, 1.2 at 4 KiB, 1.0 in the last 8 to
 /// 12 KiB, 0.90 in the last 64 to 128 KiB.
 fn md(area: &mut Area<'_>, head: &[u8]) -> Option<u64> {
-    let is_magic = |bytes: &[u8], at: usize| u32_le(bytes, at) == Some(MD_MAGIC);
     if let Some(at) = [0, 4096].into_iter().find(|at| is_magic(head, *at)) {
         return Some(at as u64);
     }
@@ -164,6 +163,10 @@ fn md(area: &mut Area<'_>, head: &[u8]) -> Option<u64> {
             same_order || is_magic(&bytes, 0)
         })
     })
+}
+
+fn is_magic(bytes: &[u8], at: usize) -> bool {
+    u32_le(bytes, at) == Some(MD_MAGIC)
 }
 
 /// Where the labels of ZFS are on a device of `size_bytes`: two at the head and two at the tail, of 256 KiB each.

@@ -148,8 +148,8 @@ fn wear_pct(json: &Value) -> Option<u64> {
     ];
     let used = used.into_iter().find_map(Value::as_u64);
     used.or_else(|| statistic(json, "Percentage Used Endurance Indicator")).or_else(|| {
-        let tells = |name: &str| LIFE_LEFT.contains(&name);
-        let attribute = table(json).find(|a| a["name"].as_str().is_some_and(tells))?;
+        let attribute = table(json)
+            .find(|a| a["name"].as_str().is_some_and(|name| LIFE_LEFT.contains(&name)))?;
         // Some drives begin above 100.
         attribute["value"].as_u64().map(|left| 100u64.saturating_sub(left))
     })
@@ -192,10 +192,9 @@ fn by_attribute(json: &Value, id: u64) -> Option<u64> {
     let attribute =
         table(json).find(|it| it["id"] == id && json["in_smartctl_database"] == true)?;
     let name = attribute["name"].as_str()?;
-    let of_unit = |(end, _): &&(&str, u64)| {
+    let (_, unit) = TRANSFER_UNITS.iter().find(|(end, _)| {
         name.ends_with(*end) || (*end == "_LBAs" && name.starts_with("Total_LBAs"))
-    };
-    let (_, unit) = TRANSFER_UNITS.iter().find(of_unit)?;
+    })?;
     raw_count(&attribute["raw"])?.checked_mul(*unit)
 }
 

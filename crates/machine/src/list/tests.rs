@@ -191,7 +191,7 @@ fn virtual_disk_has_neither_name_nor_link() {
 /// Rates of a fast host's disk were above such a link, and invalid (F003).
 #[test]
 fn hypervisor_link_is_not_a_limit() {
-    let sata = |model: &str| {
+    fn sata(model: &str) -> Drive {
         let fake = Fake::new();
         let device = "pci0000:00/ata3/host2/target2:0:0/2:0:0:0";
         fake.scsi_disk(&format!("{device}/block/sda"), (8, 0), GB);
@@ -199,7 +199,7 @@ fn hypervisor_link_is_not_a_limit() {
         fake.file(&format!("sys/devices/{device}/model"), model);
         fake.file("sys/class/ata_link/link3/sata_spd", "1.5 Gbps");
         named(&fake, "sda")
-    };
+    }
     assert_eq!(sata("IMAGINED DISK").link.map(|link| link.payload_mb_s), Some(150.0));
     for model in ["QEMU HARDDISK", "VBOX HARDDISK", "VMware Virtual S"] {
         let drive = sata(model);

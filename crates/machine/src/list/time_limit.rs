@@ -89,8 +89,10 @@ pub(super) fn unasked(roots: &Roots, names: &[String]) -> Vec<Drive> {
     let graph = BlockGraph::read(roots);
     let machine = (MountedOn::of(&graph), graph);
     let why = "it has not answered yet: contents, temperature and health unknown";
-    let unasked = |name: &String| Some(without_answer(&machine, name, why.to_string())?.drive);
-    names.iter().filter_map(unasked).collect()
+    names
+        .iter()
+        .filter_map(|name| Some(without_answer(&machine, name, why.to_string())?.drive))
+        .collect()
 }
 
 /// Asks the drives with these kernel names what their description needs of them.

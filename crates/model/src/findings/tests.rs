@@ -19,9 +19,9 @@ fn a_finding_concerns_keys_below_its_prefix_only() {
 
 #[test]
 fn worst_observation_is_evidence_and_all_are_kept() {
-    let seen = |evidence: &str, weight| {
+    fn seen(evidence: &str, weight: f64) -> Finding {
         Finding::new(FindingId::CpuBound, evidence).about(evidence).weighing(weight)
-    };
+    }
     let mut all = seen("a", 0.86);
     all.join(seen("b", 0.99));
     all.join(seen("c", 0.90));
@@ -36,8 +36,12 @@ fn worst_observation_is_evidence_and_all_are_kept() {
 /// That a partition is misaligned was said of all figures, until a test found the same of its own.
 #[test]
 fn finding_about_every_metric_stays_so() {
-    let of_all = || Finding::new(FindingId::Misaligned, "sda1 begins at sector 63");
-    let of_test = || Finding::new(FindingId::Misaligned, "x").about("align.sector");
+    fn of_all() -> Finding {
+        Finding::new(FindingId::Misaligned, "sda1 begins at sector 63")
+    }
+    fn of_test() -> Finding {
+        Finding::new(FindingId::Misaligned, "x").about("align.sector")
+    }
     for (mut first, second) in [(of_all(), of_test()), (of_test(), of_all())] {
         first.join(second);
         assert!(first.concerns("transfer.rnd4k_q1t1.write.iops"), "{first:?}");

@@ -68,7 +68,6 @@ pub struct SteadyOptions {
 impl Default for SteadyOptions {
     /// The three cells that the IOPS test of the PTS-E tracks.
     fn default() -> Self {
-        let cell = |text: &str| text.parse().expect("a cell");
         Self {
             sequence: SteadySequence::Rounds,
             purge: true,
@@ -78,7 +77,7 @@ impl Default for SteadyOptions {
             shapes: Vec::new(),
             mixes: Vec::new(),
             cells: ["rnd1m_q32t4.read", "rnd64k_q32t4.mix65", "rnd4k_q32t4.write"]
-                .map(cell)
+                .map(|text| text.parse().expect("a cell"))
                 .to_vec(),
             tracking: Vec::new(),
             figure: TrackedFigure::Rate,

@@ -32,13 +32,13 @@ fn the_device_looks_like_the_drive() {
 
 #[test]
 fn device_requests_pass_while_file_requests_block() {
-    let Some(place) = Place::for_device() else { return };
-    let server = place.serve_block(instant());
-    let open = |path: &Path| {
+    fn open(path: &Path) -> drivescope_drive::IoFile {
         let file = drivescope_drive::IoFile::open_read(path).unwrap();
         assert_eq!(file.mode(), drivescope_model::target::IoMode::Direct);
         file
-    };
+    }
+    let Some(place) = Place::for_device() else { return };
+    let server = place.serve_block(instant());
     let file = open(server.path());
     assert!(file.may_block(), "FUSE has no way to refuse instead of waiting");
     let device = open(&server.block_device().unwrap());
@@ -95,13 +95,15 @@ fn flushes_and_discards_reach_the_model() {
 
 #[test]
 fn a_file_system_lives_on_the_drive() {
+    fn contents(n: u8) -> Vec<u8> {
+        pattern(n, 300_000 + usize::from(n) * 1_001)
+    }
     let Some(place) = Place::for_device() else { return };
     if !has("mkfs.ext4") {
         return skip_loudly("no mkfs.ext4");
     }
     let on = place.dir.path().join("fs");
     std::fs::create_dir(&on).unwrap();
-    let contents = |n: u8| pattern(n, 300_000 + usize::from(n) * 1_001);
     let server = place.serve_block(Fixed::new(CAPACITY, 512, 100_000, 32));
     let node = server.block_device().unwrap();
     run("mkfs.ext4", &["-q", "-F", node.to_str().unwrap()]);

@@ -90,6 +90,10 @@ impl SimDevice for Broken {
 
 #[test]
 fn broken_model_ends_no_other_program() {
+    fn failed(report: ServeReport) {
+        let [trouble] = &report.troubles[..] else { panic!("{report:?}") };
+        assert!(trouble.contains("the model failed"), "{trouble}");
+    }
     let Some(place) = Place::for_file() else { return };
     let server = Server::start(Box::new(Broken), &place.options()).unwrap();
     let file = open_direct(server.path());
@@ -102,10 +106,6 @@ fn broken_model_ends_no_other_program() {
     });
     assert_eq!(errno_of(read_direct(&file, 0, 4096)), libc::EIO);
     drop(file);
-    let failed = |report: ServeReport| {
-        let [trouble] = &report.troubles[..] else { panic!("{report:?}") };
-        assert!(trouble.contains("the model failed"), "{trouble}");
-    };
     failed(server.report());
     failed(server.stop());
 }

@@ -133,14 +133,18 @@ impl DriveFigures {
 
     /// Tracks between two bytes, up to a factor: a track's bytes are proportional to its rate.
     fn tracks(&self, from: f64, to: f64) -> f64 {
-        let of = |span: &RateSpan| (to.min(span.end) - from.max(span.start)).max(0.0) / span.mb_s;
-        self.spans.iter().map(of).sum()
+        self.spans
+            .iter()
+            .map(|span| (to.min(span.end) - from.max(span.start)).max(0.0) / span.mb_s)
+            .sum()
     }
 }
 
 /// Mean of a curve over two random places of a share of the stroke; their distance d has the density 2·(1 − d).
 fn mean_seek(seek_ms: &[(f64, f64)], stroke: f64) -> f64 {
-    let at = |i: usize| (i as f64 + 0.5) / STEPS as f64;
+    fn at(i: usize) -> f64 {
+        (i as f64 + 0.5) / STEPS as f64
+    }
     let term = |i: usize| 2.0 * (1.0 - at(i)) * interpolated(seek_ms, at(i) * stroke);
     (0..STEPS).map(term).sum::<f64>() / STEPS as f64
 }
@@ -284,7 +288,9 @@ mod tests {
 
     #[test]
     fn part_has_its_own_rates_and_movements() {
-        let span = |start: f64, end: f64, mb_s: f64| RateSpan { start, end, mb_s };
+        fn span(start: f64, end: f64, mb_s: f64) -> RateSpan {
+            RateSpan { start, end, mb_s }
+        }
         let figures = DriveFigures {
             spans: vec![span(0.0, 2e3, 200.0), span(2e3, 4e3, 100.0)],
             access: Some(AccessModel::Arm {

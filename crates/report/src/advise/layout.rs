@@ -83,8 +83,7 @@ impl LayoutRank {
             let placed = layout.placements.iter().find(|it| it.need.name == name);
             placed.and_then(|it| it.expected.access_ms).unwrap_or(0.0)
         };
-        let is_fast = |it: &&PlacedPartition| it.need.data_use == DataUse::Fast;
-        let fast = || layout.placements.iter().filter(is_fast);
+        let fast = || layout.placements.iter().filter(|it| it.need.data_use == DataUse::Fast);
         let is_slowed = |it: &&PlacedPartition| {
             let without = access_ms(plain, &it.need.name);
             let is_slow =
@@ -93,7 +92,6 @@ impl LayoutRank {
         };
         let is_beside = |it: &&PlacedPartition| is_backup(&it.need) && has_data(layout, it.drive);
         let is_kept = |i: &usize| kept >> (*i).min(31) & 1 == 1;
-        let rate = |i: usize| drives[i].part(0, drives[i].bytes).read_mean_mb_s;
         Self {
             unplaced_bytes: layout
                 .unplaced
@@ -102,7 +100,10 @@ impl LayoutRank {
             slowed: fast().filter(is_slowed).count(),
             beside: layout.placements.iter().filter(is_beside).count(),
             access_ms: fast().filter_map(|it| it.expected.access_ms).sum(),
-            kept_mb_s: (0..drives.len().min(TRIED_MAX)).filter(is_kept).map(rate).sum(),
+            kept_mb_s: (0..drives.len().min(TRIED_MAX))
+                .filter(is_kept)
+                .map(|i| drives[i].part(0, drives[i].bytes).read_mean_mb_s)
+                .sum(),
         }
     }
 

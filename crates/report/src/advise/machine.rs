@@ -268,9 +268,9 @@ mod tests {
     /// `align` had found 512-byte sectors on a drive that reports 4096, or nothing was measured of a simulated one.
     #[test]
     fn misaligned_partition_is_always_advised_against() {
-        let advises = |run: &Run| {
+        fn advises(run: &Run) -> usize {
             machine_changes(run).iter().filter(|it| it.change.contains("this partition")).count()
-        };
+        }
         let mut run = hard_disk();
         run.findings = vec![Finding::new(FindingId::Misaligned, "a layer below is misaligned")];
         run.drive.as_mut().unwrap().partitions.clear();

@@ -104,8 +104,8 @@ impl PlotAxis {
     /// Equal distances for equal ratios, from `smallest` to `largest` or the next round numbers.
     pub fn log(title: &str, smallest: f64, largest: f64, values: AxisValues) -> Self {
         let (from, to) = (log_floor(smallest * 0.98), log_ceiling(largest * 1.02));
-        let tick = |at| Tick { at, text: values.tick(at) };
-        let ticks = log_ticks(from, to).into_iter().map(tick).collect();
+        let ticks =
+            log_ticks(from, to).into_iter().map(|at| Tick { at, text: values.tick(at) }).collect();
         Self { title: title.to_string(), values, scale: AxisScale::Log(from, to), ticks }
     }
 
@@ -182,8 +182,7 @@ fn log_floor(value: f64) -> f64 {
 
 fn log_ceiling(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
-    let reaches = |at: &f64| *at >= value;
-    LOG_STEPS.iter().map(|step| step * power).find(reaches).unwrap_or(10.0 * power)
+    LOG_STEPS.iter().map(|step| step * power).find(|at| *at >= value).unwrap_or(10.0 * power)
 }
 
 /// Round numbers from `from` to `to`, both included: every decade, and three times it where there are few.

@@ -32,8 +32,11 @@ fn median(rounds: &[Vec<Point>]) -> Vec<Point> {
 
 fn ends(curve: &[Point]) -> (f64, f64) {
     let n = end_places(curve);
-    let mean = |part: &[Point]| part.iter().map(|(_, rate)| rate).sum::<f64>() / part.len() as f64;
-    (mean(&curve[..n]), mean(&curve[curve.len() - n..]))
+    (mean_rate(&curve[..n]), mean_rate(&curve[curve.len() - n..]))
+}
+
+fn mean_rate(part: &[Point]) -> f64 {
+    part.iter().map(|(_, rate)| rate).sum::<f64>() / part.len() as f64
 }
 
 /// The rate over time of the cell that falls most, if one does. `cells`: key and name.

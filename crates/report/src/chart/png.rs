@@ -11,9 +11,11 @@ const SCALE: u32 = 2;
 
 /// The chart as a PNG file, standing alone, at twice the pixels of its units. An error is a fault of this program.
 pub fn png(chart: &Chart, imprint: &ChartImprint, theme: Theme) -> Result<Vec<u8>, String> {
+    fn side(units: f32) -> u32 {
+        units as u32 * SCALE
+    }
     let picture = outlined(&exported_svg(chart, imprint, theme));
     let tree = Tree::from_str(&picture, &Options::default()).map_err(|error| error.to_string())?;
-    let side = |units: f32| units as u32 * SCALE;
     let pixels = Pixmap::new(side(tree.size().width()), side(tree.size().height()));
     let mut pixels = pixels.ok_or("a picture without pixels")?;
     let scale = SCALE as f32;
@@ -126,10 +128,12 @@ mod tests {
     #[test]
     fn only_texts_become_outlines() {
         for chart in all_charts() {
+            fn paths(text: &str) -> usize {
+                text.matches("<path ").count()
+            }
             let picture = exported_svg(&chart, &imprint_of(&[hard_disk()]), Theme::Light);
             let outlined = outlined(&picture);
             assert!(picture.contains("<text ") && !outlined.contains("<text "), "{}", chart.name);
-            let paths = |text: &str| text.matches("<path ").count();
             let texts = picture.matches("<text ").count();
             assert_eq!(paths(&outlined), paths(&picture) + texts, "{}", chart.name);
         }
@@ -137,6 +141,9 @@ mod tests {
 
     #[test]
     fn picture_has_two_pixels_per_unit_and_its_theme() {
+        fn corner(picture: &Pixmap) -> u8 {
+            picture.pixel(0, 0).unwrap().red()
+        }
         let chart = all_charts().swap_remove(0);
         let imprint = imprint_of(&[hard_disk()]);
         let drawn = |theme| png(&chart, &imprint, theme).unwrap();
@@ -145,7 +152,6 @@ mod tests {
         let dark = Pixmap::decode_png(&drawn(Theme::Dark)).unwrap();
         let light = Pixmap::decode_png(&light).unwrap();
         assert!(light.width() == 1_240 && light.height() > 300, "{}", light.height());
-        let corner = |picture: &Pixmap| picture.pixel(0, 0).unwrap().red();
         assert_eq!((corner(&light), corner(&dark)), (0xff, 0x14));
         // Grid, marks and letters: more than a ground.
         let inked = light.pixels().iter().filter(|pixel| pixel.red() < 0xc0).count();

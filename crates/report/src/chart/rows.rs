@@ -57,9 +57,7 @@ pub fn pair_rows(
     let mut plot = Plot::new(x, PlotAxis::rows("", names));
     // The largest part has most room for a word.
     let largest = |marks: &[(usize, PlotMark)]| {
-        let by_value =
-            |a: &&(usize, PlotMark), b: &&(usize, PlotMark)| a.1.at.0.total_cmp(&b.1.at.0);
-        marks.iter().max_by(by_value).map(|(row, _)| *row)
+        marks.iter().max_by(|a, b| a.1.at.0.total_cmp(&b.1.at.0)).map(|(row, _)| *row)
     };
     let named = largest(&all[0].1);
     for (it, marks, beside) in all {

@@ -11,13 +11,16 @@ const LINE_HEIGHT: f64 = 1.25;
 const MOVES: [f64; 9] = [0.0, -0.5, 0.5, -1.0, 1.0, -2.0, 2.0, -3.0, 3.0];
 
 pub fn text_width(text: &str, size: f64) -> f64 {
-    let width = |letter: char| match letter {
+    text.chars().map(letter_width).sum::<f64>() * size
+}
+
+fn letter_width(letter: char) -> f64 {
+    match letter {
         'M' | 'W' | '…' => WIDEST,
         letter if letter.is_uppercase() => CAPITAL_WIDTH,
         letter if letter.is_ascii_digit() => DIGIT_WIDTH,
         _ => OTHER_WIDTH,
-    };
-    text.chars().map(width).sum::<f64>() * size
+    }
 }
 
 pub fn line_height(size: f64) -> f64 {
@@ -85,8 +88,6 @@ impl PlacedTexts {
     /// The first of the wanted places, each tried at several heights, where a text fits within `bounds`: its index and
     /// its box.
     pub fn place(&mut self, wanted: &[TextBox], bounds: &TextBox) -> Option<(usize, TextBox)> {
-        let is_clear =
-            |place: &TextBox, of: &[TextBox]| !of.iter().any(|placed| placed.covers(place));
         let is_free = |place: &TextBox| place.is_within(bounds) && is_clear(place, &self.taken);
         let moved = || {
             MOVES.iter().flat_map(|lines| {
@@ -100,6 +101,10 @@ impl PlacedTexts {
         self.taken.push(found.1);
         Some(found)
     }
+}
+
+fn is_clear(place: &TextBox, of: &[TextBox]) -> bool {
+    !of.iter().any(|placed| placed.covers(place))
 }
 
 /// Heights at least `gap` apart and within `bounds`, as near to those wanted as that allows, in the order given.

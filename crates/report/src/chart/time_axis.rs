@@ -70,9 +70,8 @@ impl TimeStep {
             Days(_) => equal(MONDAY).collect(),
             Months(n) => months(from, to, n),
         };
-        let is_inside = |at: &f64| (from..=to).contains(at);
         let tick = |at: f64| Tick { at, text: self.text(at, one_year) };
-        places.into_iter().filter(is_inside).map(tick).collect()
+        places.into_iter().filter(|at| (from..=to).contains(at)).map(tick).collect()
     }
 
     fn text(self, at: f64, one_year: Option<i16>) -> String {
@@ -126,8 +125,10 @@ pub fn time_axis(first: f64, last: f64) -> PlotAxis {
     let middle = f64::midpoint(first, last);
     let half = span * (0.5 + MARGIN);
     let (from, to) = (middle - half, middle + half);
-    let fits = |step: &&TimeStep| (to - from) / step.days() <= TICKS_MAX;
-    let step = *TIME_STEPS.iter().find(fits).unwrap_or(&TIME_STEPS[TIME_STEPS.len() - 1]);
+    let step = *TIME_STEPS
+        .iter()
+        .find(|step| (to - from) / step.days() <= TICKS_MAX)
+        .unwrap_or(&TIME_STEPS[TIME_STEPS.len() - 1]);
     let (first, last) = (day(first), day(last));
     let one_year = (first.year() == last.year()).then_some(first.year());
     PlotAxis {

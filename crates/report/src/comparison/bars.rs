@@ -45,12 +45,11 @@ pub(super) fn bars(
     runs: &[Run],
 ) -> Option<Chart> {
     let metrics: Option<Vec<&Metric>> = runs.iter().map(|run| usable(run, &row.key)).collect();
-    let bar = |(run, it): (usize, &Metric)| BarValue {
-        run,
-        value: it.value,
-        interval: (it.low, it.high),
-    };
-    let bars = metrics?.into_iter().enumerate().map(bar).collect();
+    let bars = metrics?
+        .into_iter()
+        .enumerate()
+        .map(|(run, it)| BarValue { run, value: it.value, interval: (it.low, it.high) })
+        .collect();
     let (axis, values) = match row.unit.as_str() {
         "1/s" => ("per second", AxisValues::Number),
         "us" => ("latency", AxisValues::LatencyUs),
@@ -174,8 +173,10 @@ mod tests {
     const SLOW: &str = "transfer.rnd4k_q1t1.read.lat_p99_us";
 
     fn bars_of(key: &str, values: &[f64]) -> Chart {
-        let run = |value: &f64| with_metrics(&[(key, &[*value, value * 1.01, value * 0.99])]);
-        let runs: Vec<Run> = values.iter().map(run).collect();
+        let runs: Vec<Run> = values
+            .iter()
+            .map(|value| with_metrics(&[(key, &[*value, value * 1.01, value * 0.99])]))
+            .collect();
         let comparison = compare(&runs, 0.03, false);
         bars(&comparison.rows[0], &comparison, &runs).unwrap()
     }
@@ -208,10 +209,12 @@ mod tests {
 
     #[test]
     fn prices_are_bars_with_the_least_first() {
-        let priced = |amount, currency: &str| Run {
-            price: Some(Price { amount, currency: currency.to_string() }),
-            ..with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[80.0])])
-        };
+        fn priced(amount: f64, currency: &str) -> Run {
+            Run {
+                price: Some(Price { amount, currency: currency.to_string() }),
+                ..with_metrics(&[("transfer.rnd4k_q1t1.read.iops", &[80.0])])
+            }
+        }
         let runs = [priced(90.0, "EUR"), priced(40.0, "EUR"), priced(10.0, "USD")];
         let names = ["a", "b", "c"].map(str::to_string);
         let charts = price_bars(&runs, &names, "price");

@@ -226,10 +226,10 @@ mod tests {
 
     #[test]
     fn distant_curves_share_a_logarithmic_axis() {
-        let curve = |factor| {
+        fn curve(factor: f64) -> Chart {
             let runs = [with_surface(hard_disk(), 1.0), with_surface(hard_disk(), factor)];
             drawn(&runs).into_iter().find(|chart| chart.name == "compare-surface").unwrap()
-        };
+        }
         assert!(!curve(1.5).caption.contains("Logarithmic"));
         let far = curve(20.0);
         assert!(far.caption.contains("Logarithmic"));
@@ -241,10 +241,9 @@ mod tests {
 
     #[test]
     fn prices_are_drawn_with_two_in_one_currency() {
-        let priced = |amount, currency: &str| Run {
-            price: Some(Price { amount, currency: currency.to_string() }),
-            ..hard_disk()
-        };
+        fn priced(amount: f64, currency: &str) -> Run {
+            Run { price: Some(Price { amount, currency: currency.to_string() }), ..hard_disk() }
+        }
         let names = ["a".to_string(), "b".to_string()];
         let chart = |runs: &[Run], word| price_chart(runs, &names, word);
         assert!(chart(&[hard_disk(), priced(100.0, "EUR")], "price").is_none());

@@ -86,8 +86,12 @@ mod tests {
     const SLOW: &str = "transfer.rnd4k_q1t1.read.lat_p99_us";
 
     fn pairs(count: u32, rate: f64, slow_us: f64) -> Vec<[Run; 2]> {
-        let wave = |i: u32| 1.0 + 0.002 * f64::from(i % 5);
-        let run = |rate: f64, slow: f64| with_metrics(&[(RATE, &[rate]), (SLOW, &[slow])]);
+        fn wave(i: u32) -> f64 {
+            1.0 + 0.002 * f64::from(i % 5)
+        }
+        fn run(rate: f64, slow: f64) -> Run {
+            with_metrics(&[(RATE, &[rate]), (SLOW, &[slow])])
+        }
         (0..count)
             .map(|i| [run(100.0 * wave(i), 900.0), run(rate * wave(i + 2), slow_us * wave(i))])
             .collect()
@@ -110,7 +114,9 @@ mod tests {
 
     #[test]
     fn narrow_enough_rows_are_decided() {
-        let names = || ["a", "b"].map(str::to_string);
+        fn names() -> [String; 2] {
+            ["a", "b"].map(str::to_string)
+        }
         let few = compare_pairs(&pairs(3, 150.0, 900.0), names(), 0.03);
         let many = compare_pairs(&pairs(12, 150.0, 900.0), names(), 0.03);
         assert!(!is_decided(&few, None) && is_decided(&many, None));

@@ -23,9 +23,11 @@ pub(super) fn pooled_ratio(
     risk: f64,
     band: f64,
 ) -> Option<MetricRatio> {
+    fn share(of: Option<f64>, by: Option<f64>) -> Option<f64> {
+        of.zip(by).map(|(of, by)| of / by)
+    }
     // Each side takes half of the risk, so that both hold together.
     let (a, b) = (bounds(first, key, risk / 2.0)?, bounds(other, key, risk / 2.0)?);
-    let share = |of: Option<f64>, by: Option<f64>| of.zip(by).map(|(of, by)| of / by);
     let low = share(a.low, b.high).unwrap_or(0.0);
     let high = share(a.high, b.low).unwrap_or(f64::INFINITY);
     let times = first.metric(key)?.value / other.metric(key)?.value;

@@ -44,6 +44,9 @@ pub(crate) fn per_rate(run: &Run, price: &Price) -> Option<f64> {
 }
 
 fn prices(runs: &[Run]) -> Vec<SideBySide> {
+    fn row(what: String, values: Vec<String>) -> SideBySide {
+        SideBySide { what, values }
+    }
     if runs.iter().all(|run| run.price.is_none()) {
         return Vec::new();
     }
@@ -54,7 +57,6 @@ fn prices(runs: &[Run]) -> Vec<SideBySide> {
         };
         runs.iter().map(|run| value(run).unwrap_or(UNKNOWN.to_string())).collect()
     };
-    let row = |what: String, values| SideBySide { what, values };
     vec![
         row("price".to_string(), values_of(&|_, price| Some(price.amount))),
         row("per TB".to_string(), values_of(&per_terabyte)),

@@ -107,9 +107,8 @@ impl ThresholdCheck {
 
     /// Without an interval nothing could ever fail.
     fn note_missing_intervals(&mut self, what: &str) {
-        let is_known = |it: &CheckedMetric| it.low.is_some() || it.high.is_some();
         let mut all = self.failed.iter().chain(&self.undecided).chain(&self.kept).peekable();
-        if all.peek().is_some() && !all.any(is_known) {
+        if all.peek().is_some() && !all.any(|it| it.low.is_some() || it.high.is_some()) {
             let why = "no figure has an interval; measure three rounds or more (--rounds)";
             self.unchecked.push(format!("{what}: {why}"));
         }
@@ -221,7 +220,9 @@ mod tests {
 
     /// Rates and a latency, each times its factor.
     fn run(factors: [f64; 4]) -> Run {
-        let rounds = |value: f64| [value * 0.995, value, value * 1.005, value];
+        fn rounds(value: f64) -> [f64; 4] {
+            [value * 0.995, value, value * 1.005, value]
+        }
         let figures = [(RATE, 200.0), (READS, 100.0), (DEEP, 400.0), (SLOW, 9_000.0)];
         let all = figures.into_iter().zip(factors);
         let all: Vec<_> = all.map(|((key, it), factor)| (key, rounds(it * factor))).collect();

@@ -84,8 +84,7 @@ fn strip(standing: &Standing<'_>) -> Chart {
 fn sentence(value: f64, ranges: &[ClassRange], class: Option<DriveClass>) -> String {
     let own = ranges.iter().find(|range| Some(range.class) == class);
     let Some(own) = own else {
-        let holds = |range: &&ClassRange| (range.low..=range.high).contains(&value);
-        return match ranges.iter().find(holds) {
+        return match ranges.iter().find(|range| (range.low..=range.high).contains(&value)) {
             Some(range) => format!("As usual for {}.", range.class.name()),
             None => "As in none of the known classes.".to_string(),
         };
@@ -111,7 +110,9 @@ mod tests {
 
     #[test]
     fn a_sentence_follows_from_where_the_value_lies() {
-        let range = |class, low, high| ClassRange { class, low, high, drives: 4 };
+        fn range(class: DriveClass, low: f64, high: f64) -> ClassRange {
+            ClassRange { class, low, high, drives: 4 }
+        }
         let ranges =
             [range(DriveClass::SlowDisk, 60.0, 80.0), range(DriveClass::SataSsd, 4e3, 1.6e4)];
         for (value, class, said) in [

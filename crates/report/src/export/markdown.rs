@@ -86,6 +86,9 @@ fn findings(out: &mut String, run: &Run) {
 }
 
 fn health(out: &mut String, run: &Run) {
+    fn row(fields: &[String]) -> Vec<String> {
+        fields.iter().map(|field| text(field)).collect()
+    }
     let before = run.drive.as_ref().map(|drive| &drive.health).filter(|it| it.is_known());
     let Some(before) = before else { return };
     let after = run.health_after.as_ref();
@@ -96,7 +99,6 @@ fn health(out: &mut String, run: &Run) {
     };
     out.push_str("\n## Health\n\nWhat the drive itself reports (SMART).\n");
     table(out, &["figure", ""], facts.iter().map(|it| fact(it.name, &text(&it.value), it.is_bad)));
-    let row = |fields: &[String]| fields.iter().map(|field| text(field)).collect::<Vec<_>>();
     table(out, &SELF_TEST_HEADS, last_self_tests(last).iter().map(|it| row(&self_test_row(it))));
     table(out, &ATTRIBUTE_HEADS, last.attributes.iter().map(|it| row(&attribute_row(it))));
 }

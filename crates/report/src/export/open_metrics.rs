@@ -297,8 +297,10 @@ mod tests {
 
     #[test]
     fn dashboard_asks_only_for_metrics_that_are_written() {
+        fn is_part(c: char) -> bool {
+            c.is_ascii_alphanumeric() || c == '_'
+        }
         let names = all_names();
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let dashboard: serde_json::Value = serde_json::from_str(DASHBOARD).unwrap();
         let mut asked = 0;
         for panel in dashboard["panels"].as_array().unwrap() {

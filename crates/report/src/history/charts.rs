@@ -60,8 +60,8 @@ fn chart(
 ) -> Option<Chart> {
     let (unit, size) = history_unit(row);
     let unit = if unit == "/s" { "per second" } else { unit };
-    let place = |it: &HistoryValue| (places[it.run], it.value / size);
-    let points: Vec<Point> = row.values.iter().map(place).collect();
+    let points: Vec<Point> =
+        row.values.iter().map(|it| (places[it.run], it.value / size)).collect();
     let (first, last) = (*points.first()?, *points.last()?);
     let (_, most) = extent(points.iter().map(|point| point.1));
     let (_, highest) = extent(row.values.iter().map(|it| it.high / size));
@@ -145,7 +145,9 @@ mod tests {
 
     /// Twelve weekly runs; the rate falls by a fifth at the seventh.
     fn slower_since_february() -> Vec<Run> {
-        let wave = |i: usize| 1.0 + 0.004 * ((i * 7 % 5) as f64 - 2.0);
+        fn wave(i: usize) -> f64 {
+            1.0 + 0.004 * ((i * 7 % 5) as f64 - 2.0)
+        }
         let level = |i: usize| if i < 6 { 1.0 } else { 0.8 };
         let values: Vec<(f64, f64)> =
             (0..12).map(|i| (100.0 * wave(i) * level(i), 9_000.0 * wave(i + 1))).collect();

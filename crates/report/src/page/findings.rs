@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn one_kind_is_one_card_and_notes_are_folded() {
-        let unstable = |i| Finding::new(FindingId::Unstable, format!("cell {i}"));
-        let mut all: Vec<Finding> = (0..5).map(unstable).collect();
+        let mut all: Vec<Finding> =
+            (0..5).map(|i| Finding::new(FindingId::Unstable, format!("cell {i}"))).collect();
         all.push(Finding::new(FindingId::SystemDisk, "/home"));
         let page = findings(&all).into_string();
         assert_eq!(page.matches("<article>").count(), 2);

@@ -19,10 +19,10 @@ pub struct PageHashes {
 }
 
 pub fn page_hashes() -> PageHashes {
-    let hash = |text: &str| {
+    fn hash(text: &str) -> String {
         let digest = Sha256::digest(text.as_bytes());
         format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(digest))
-    };
+    }
     PageHashes { script: hash(page_script()), style: hash(&super::style::page_style()) }
 }
 

@@ -25,8 +25,8 @@ pub fn suits(run: &Run) -> Markup {
         None if has_one_test => verdict.points.is_some(),
         _ => verdict.points.is_some() || !verdict.rules.is_empty(),
     };
-    let is_shown = |verdict: &&Verdict| is_own(verdict) && is_known(verdict);
-    let (shown, left): (Vec<&Verdict>, Vec<&Verdict>) = run.verdict.iter().partition(is_shown);
+    let (shown, left): (Vec<&Verdict>, Vec<&Verdict>) =
+        run.verdict.iter().partition(|verdict| is_own(verdict) && is_known(verdict));
     let left: Vec<&str> = left.iter().map(|verdict| verdict.suits.as_str()).collect();
     html! {
         @if !shown.is_empty() {
@@ -122,10 +122,10 @@ fn short_reason(verdict: &Verdict) -> String {
 
 /// The rule that gave the points, or the weakest so far; `None` where a finding about the drive gave them, or none.
 fn deciding(verdict: &Verdict) -> Option<&Rule> {
-    let share = |rule: &Rule| {
+    fn share(rule: &Rule) -> f64 {
         let share = rule.value / rule.thresholds[0];
         if rule.smaller_is_better { 1.0 / share } else { share }
-    };
+    }
     let by_points =
         |a: &&Rule, b: &&Rule| a.points.cmp(&b.points).then_with(|| share(a).total_cmp(&share(b)));
     let rule = verdict.rules.iter().min_by(by_points)?;
@@ -175,16 +175,18 @@ pub fn reasons(run: &Run) -> Markup {
 
 /// A reason with the findings of its caution in words: `Caution: other programs used the drive`.
 fn in_words(because: &str) -> String {
-    let sentence = |sentence: &str| match sentence.strip_prefix(CAUTION) {
-        None => sentence.to_string(),
-        Some(names) => {
-            let known = |name: &str| {
-                let found = FindingId::ALL.iter().find(|id| id.spec().name == name);
-                found.map_or(name.to_string(), |id| id.spec().in_short().to_string())
-            };
-            format!("{CAUTION}{}", names.split(", ").map(known).collect::<Vec<_>>().join("; "))
+    fn sentence(sentence: &str) -> String {
+        match sentence.strip_prefix(CAUTION) {
+            None => sentence.to_string(),
+            Some(names) => {
+                let known = |name: &str| {
+                    let found = FindingId::ALL.iter().find(|id| id.spec().name == name);
+                    found.map_or(name.to_string(), |id| id.spec().in_short().to_string())
+                };
+                format!("{CAUTION}{}", names.split(", ").map(known).collect::<Vec<_>>().join("; "))
+            }
         }
-    };
+    }
     because.split(". ").map(sentence).collect::<Vec<_>>().join(". ")
 }
 

@@ -86,7 +86,9 @@ mod tests {
 
     #[test]
     fn bars_begin_at_zero() {
-        let column = |share| (0..LINES).map(|line| block(share, line)).collect::<String>();
+        fn column(share: f64) -> String {
+            (0..LINES).map(|line| block(share, line)).collect()
+        }
         assert_eq!(column(1.0), "████");
         assert_eq!(column(0.5), "██  ");
         assert_eq!(column(0.53), "██▁ ");

@@ -123,7 +123,9 @@ mod tests {
 
     #[test]
     fn shortened_names_stay_distinct() {
-        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        fn names(names: &[&str]) -> Vec<String> {
+            names.iter().map(|name| name.to_string()).collect()
+        }
         let short = shorten_apart(&names(&["samsung-860evo-1tb", "samsung-870evo-1tb", "a"]), 8);
         assert_eq!(short, ["samsung-860evo-1tb", "samsung-870evo-1tb", "a"]);
         assert_eq!(shorten_apart(&names(&["west-data", "east-data"]), 4), ["we…a", "ea…a"]);

@@ -49,14 +49,6 @@ fn table(own: &[&PlacedPartition], style: Style) -> String {
         let figures = it.expected;
         format!("{}–{}", rounded(figures.read_start_mb_s), rounded(figures.read_end_mb_s))
     };
-    let access = |it: &PlacedPartition| match it.expected.access_ms {
-        Some(ms) if it.expected.access_margin_ms > 0.0 => {
-            let (ms, margin) = with_half_width(ms, it.expected.access_margin_ms);
-            format!("{ms} ± {margin}")
-        }
-        Some(ms) => rounded(ms),
-        None => "-".to_string(),
-    };
     // Where nothing wrote, a disk that is not shingled writes in order as fast as it reads.
     let write =
         |it: &PlacedPartition| it.expected.write_mean_mb_s.map_or("as reads".to_string(), rounded);
@@ -67,9 +59,20 @@ fn table(own: &[&PlacedPartition], style: Style) -> String {
         texts("read MB/s", &rates),
         texts("mean", &|it| rounded(it.expected.read_mean_mb_s)),
         texts("write mean", &write),
-        texts("access ms", &access),
+        texts("access ms", &access_text),
     ];
     TextTable::of_columns(Column::names_and_numbers(columns.len()), columns).render(style)
+}
+
+fn access_text(it: &PlacedPartition) -> String {
+    match it.expected.access_ms {
+        Some(ms) if it.expected.access_margin_ms > 0.0 => {
+            let (ms, margin) = with_half_width(ms, it.expected.access_margin_ms);
+            format!("{ms} ± {margin}")
+        }
+        Some(ms) => rounded(ms),
+        None => "-".to_string(),
+    }
 }
 
 /// The drive's uses in a sentence, and recommended changes of the machine.

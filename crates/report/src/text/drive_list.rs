@@ -21,10 +21,9 @@ pub fn drive_list_in_full(drives: &[Drive], style: Style) -> String {
     if drives.is_empty() {
         return drive_list(drives, style);
     }
-    let full = |drive: &Drive| {
+    sections(drives.iter().map(|drive| {
         sections([block(drive, style), super::health::health(&drive.health, None, INDENT, style)])
-    };
-    sections(drives.iter().map(full))
+    }))
 }
 
 fn block(drive: &Drive, style: Style) -> String {

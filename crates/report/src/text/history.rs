@@ -112,8 +112,6 @@ fn speed_change(times: f64, (low, high): (f64, f64)) -> (String, String) {
         let interval = format!(" (95 %: {} to {})", size(least), size(most));
         return (format!("{} times {word}", size(times)), interval);
     }
-    let percent =
-        |times: f64, decimals: usize| format!("{:.decimals$}", (times - 1.0).abs() * 100.0);
     let (least, most) = if is_slower { (high, low) } else { (low, high) };
     // Whole percents, unless both ends would be the same.
     let is_fine = |it: f64| (it - 1.0).abs() < 0.0995;
@@ -124,6 +122,10 @@ fn speed_change(times: f64, (low, high): (f64, f64)) -> (String, String) {
         [least, most] => format!(" (95 %: {least} to {most} %)"),
     };
     (format!("{} % {word}", percent(times, usize::from(is_fine(times)))), interval)
+}
+
+fn percent(times: f64, decimals: usize) -> String {
+    format!("{:.decimals$}", (times - 1.0).abs() * 100.0)
 }
 
 /// `since 22 June`, with the year if the history has several; the run and its time if the run before began on the same
@@ -209,8 +211,10 @@ fn drawn(values: &[f64]) -> String {
     let (low, high) = extent(values.iter().copied());
     let span = (high - low).max(high * SPAN_MIN);
     let bottom = f64::midpoint(low, high) - span / 2.0;
-    let block = |value: &f64| BLOCKS[(((value - bottom) / span * 7.0).round() as usize).min(7)];
-    values.iter().map(block).collect()
+    values
+        .iter()
+        .map(|value| BLOCKS[(((value - bottom) / span * 7.0).round() as usize).min(7)])
+        .collect()
 }
 
 fn runs(history: &DriveHistory) -> TextTable {

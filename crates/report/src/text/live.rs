@@ -17,8 +17,8 @@ pub fn live(run: &Run, progress: &str, style: Style) -> String {
         .text(Role::Dim, label)
         .text(Role::Title, answer.as_deref().unwrap_or("nothing is sure yet"))
         .lines(0, style);
-    let has_cells = |test: &&TestResult| !test.metrics.is_empty();
-    let mut shown: Vec<&TestResult> = run.tests.iter().filter(has_cells).collect();
+    let mut shown: Vec<&TestResult> =
+        run.tests.iter().filter(|test| !test.metrics.is_empty()).collect();
     if shown.len() > 2 {
         shown.drain(1..shown.len() - 1);
     }

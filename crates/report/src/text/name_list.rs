@@ -10,7 +10,9 @@ const ABOUT_MIN: usize = 28;
 const BELOW: usize = 4;
 
 pub fn name_list(pairs: &[(impl AsRef<str>, impl AsRef<str>)], style: Style) -> String {
-    let name = |name: &str| shorten(&clean(name), NAME_MAX).into_owned();
+    fn name(name: &str) -> String {
+        shorten(&clean(name), NAME_MAX).into_owned()
+    }
     let pairs: Vec<(String, &str)> =
         pairs.iter().map(|(n, about)| (name(n.as_ref()), about.as_ref())).collect();
     let room = pairs.iter().map(|(name, _)| width(name)).max().unwrap_or(0) + 2;

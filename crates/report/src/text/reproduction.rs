@@ -109,8 +109,8 @@ fn summary(result: &Reproduction, style: Style) -> String {
     let text = format!("{passed} of {reachable} reachable cells within tolerance ({share:.1} %)");
     let mut lines = Paragraph::new().text(Role::Title, &text).lines(0, style);
     lines.push_str(&by_kind(&result.kinds(), style));
-    let of_phybs = |cell: &&CellResult| cell.method == "phybs" && cell.pass.is_some();
-    let passes: Vec<&CellResult> = result.cells.iter().filter(of_phybs).collect();
+    let passes: Vec<&CellResult> =
+        result.cells.iter().filter(|cell| cell.method == "phybs" && cell.pass.is_some()).collect();
     if !passes.is_empty() {
         let near = passes.iter().filter(|cell| is_near(cell)).count();
         let all = passes.len();
@@ -121,7 +121,9 @@ fn summary(result: &Reproduction, style: Style) -> String {
 }
 
 fn by_kind(kinds: &Kinds, style: Style) -> String {
-    let of = |tally: Tally| format!("{} of {}", tally.passed, tally.reachable);
+    fn of(tally: Tally) -> String {
+        format!("{} of {}", tally.passed, tally.reachable)
+    }
     let parts = [
         ("specifications", kinds.specifications, ""),
         ("passes of phybs", kinds.phybs_passes, " (3 cells each)"),
@@ -199,12 +201,14 @@ mod tests {
 
     #[test]
     fn each_kind_of_cell_is_counted() {
-        let of = |method: &str, metric: &str, condition: &str, pass: bool| CellResult {
-            method: method.into(),
-            metric: metric.into(),
-            condition: condition.into(),
-            ..cell("an-id", Some(pass), Some("a reason"))
-        };
+        fn of(method: &str, metric: &str, condition: &str, pass: bool) -> CellResult {
+            CellResult {
+                method: method.into(),
+                metric: metric.into(),
+                condition: condition.into(),
+                ..cell("an-id", Some(pass), Some("a reason"))
+            }
+        }
         let mut cells = vec![of("spec", "rpm", "-", true), of("fill", "write_rate", "-", true)];
         for (condition, tps_passes) in [("size=4096 off=0", true), ("size=4096 off=512", false)] {
             cells.extend(["msec", "kBps"].map(|metric| of("phybs", metric, condition, true)));

@@ -56,7 +56,6 @@ fn table(rows: &[RunRow], this_year: i16, columns: Columns) -> TextTable {
         Column::left().flexible(14),
         Column::left(),
     ];
-    let if_wanted = |wanted: bool, text| if wanted { text } else { "" };
     let labelled = rows.iter().any(|row| row.label.is_some());
     let heads = [
         "started",
@@ -87,6 +86,10 @@ fn table(rows: &[RunRow], this_year: i16, columns: Columns) -> TextTable {
         ]);
     }
     table
+}
+
+fn if_wanted(wanted: bool, text: &str) -> &str {
+    if wanted { text } else { "" }
 }
 
 /// `2026-08-01T14:02:11+02:00` as `2026-08-01 14:02`; other forms are unchanged.

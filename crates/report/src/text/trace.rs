@@ -143,8 +143,8 @@ fn gap_row(class: &GapClass, end_s: Option<f64>, length_s: f64) -> Vec<TextCell>
 }
 
 fn rates(trace: &TraceSummary, style: Style) -> String {
-    let rate = |bytes: &u64| *bytes as f64 / trace.interval_s / 1e6;
-    let rates: Vec<f64> = trace.over_time.iter().map(rate).collect();
+    let rates: Vec<f64> =
+        trace.over_time.iter().map(|bytes| *bytes as f64 / trace.interval_s / 1e6).collect();
     let end = time(trace.over_time.len() as f64 * trace.interval_s);
     let chart = block_chart(&rates, ["0 s", &end], style);
     if chart.is_empty() || rates.len() < 2 {
@@ -172,7 +172,9 @@ fn processes(trace: &TraceSummary, style: Style) -> String {
 }
 
 fn notes(trace: &TraceSummary, style: Style) -> String {
-    let count = |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", whole(count)));
+    fn count(count: u64, what: &str) -> Option<String> {
+        (count > 0).then(|| format!("{} {what}", whole(count)))
+    }
     let coarse = (trace.resolution_s >= 1e-3)
         .then(|| format!("times in steps of {}", time(trace.resolution_s)));
     let facts = [

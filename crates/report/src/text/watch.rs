@@ -37,7 +37,9 @@ pub fn watch_line(line: &WatchLine, style: Style) -> String {
 }
 
 fn second_line(second: &WatchSecond, style: Style) -> String {
-    let latency = |us: Option<f64>| us.map_or_else(|| "-".to_string(), latency_us);
+    fn latency(us: Option<f64>) -> String {
+        us.map_or_else(|| "-".to_string(), latency_us)
+    }
     let mut out = String::new();
     style.paint(&mut out, Role::Dim, &time(second.at.as_deref(), second.start_s));
     let (median, slowest) = (latency(second.lat_p50_us), latency(second.lat_max_us));
@@ -90,10 +92,12 @@ fn failed_read(error: &WatchError, style: Style) -> String {
 }
 
 fn summary(summary: &WatchSummary, style: Style) -> String {
-    let count = |count: u64, one: &str, more: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{} {more}", whole(count)),
-    };
+    fn count(count: u64, one: &str, more: &str) -> String {
+        match count {
+            1 => format!("1 {one}"),
+            count => format!("{} {more}", whole(count)),
+        }
+    }
     let reads = count(summary.reads, "read", "reads");
     let quantiles =
         [("median", summary.lat_p50_us), ("p90", summary.lat_p90_us), ("p99", summary.lat_p99_us)];

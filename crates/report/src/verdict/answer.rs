@@ -24,8 +24,10 @@ pub fn answer(run: &Run, is_running: bool) -> Option<String> {
 /// The same with figures, for pages, which mark simulated drives themselves: `A SATA hard disk: reads 181 MB/s, …; good
 /// for …`.
 pub(crate) fn answer_with_figures(run: &Run) -> Option<String> {
+    fn rate(words: &str, value: f64) -> String {
+        format!("{words} {} MB/s", rounded(value))
+    }
     let of = |criterion| answer_to(run, criterion).map(|metric| metric.value);
-    let rate = |words: &str, value: f64| format!("{words} {} MB/s", rounded(value));
     let figures = [
         of(Criterion::SequentialReads).map(|value| rate("reads", value)),
         of(Criterion::SequentialWrites).map(|value| rate("writes", value)),
@@ -284,12 +286,12 @@ mod tests {
 
     #[test]
     fn drive_description_follows_from_identity() {
-        let name = |kind, transport: &str, rpm, is_simulated| {
+        fn name(kind: DriveKind, transport: &str, rpm: Option<u32>, is_simulated: bool) -> String {
             let mut drive = nvme().drive.unwrap();
             (drive.kind, drive.transport, drive.rpm) = (kind, transport.into(), rpm);
             drive.link = drive.link.filter(|_| rpm.is_none());
             with_article(&what(&drive, is_simulated))
-        };
+        }
         assert_eq!(name(DriveKind::Nvme, "nvme", None, false), "An NVMe SSD");
         assert_eq!(name(DriveKind::HardDisk, "usb", Some(7200), false), "A USB hard disk");
         assert_eq!(

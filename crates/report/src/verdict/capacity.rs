@@ -61,8 +61,7 @@ pub(crate) fn found_missing(run: &Run) -> Option<&EarlierCapacity> {
 /// `capacity not tested: drivescope run /dev/sdb --test verify --destroy SERIAL (erases the drive)`, if a verdict lacks
 /// it and the drive is known. In a directory the test fills free space, and erases nothing.
 pub(crate) fn remedy(run: &Run) -> Option<String> {
-    let lacks = |name: &String| name == NAME;
-    if !run.verdict.iter().any(|verdict| verdict.not_tested.iter().any(lacks)) {
+    if !run.verdict.iter().any(|verdict| verdict.not_tested.iter().any(|name| name == NAME)) {
         return None;
     }
     let drive = run.drive.as_ref()?;

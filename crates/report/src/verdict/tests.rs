@@ -261,11 +261,11 @@ fn nan_counts_as_missing() {
 
 #[test]
 fn behaviour_limits_points_despite_rates() {
-    let with = |id| {
+    fn with(id: FindingId) -> Run {
         let mut run = nvme();
         run.findings = vec![Finding::new(id, "seen")];
         run
-    };
+    }
     let lying = with(FindingId::FlushIgnored);
     assert_eq!(points(&lying), [Some(1), Some(0), Some(0), Some(3), Some(3)]);
     assert!(because(&lying, "database").contains("a power cut loses commits (F007)"));
@@ -293,7 +293,6 @@ fn verdict_names_untested_parts() {
     let disk = hard_disk();
     assert_eq!(of(&disk, "media library").not_tested, ["end of drive", "capacity"]);
     assert_eq!(of(&nvme(), "media library").not_tested, ["capacity"]);
-    let disk_with = |metrics: &[(&str, &[f64])]| of(&with_metrics(metrics), "backup").not_tested;
     let [read, write, end, scattered] = [
         ("transfer.seq1m_q1t1.read.mb_s", &[180.0, 180.0, 180.0][..]),
         ("transfer.seq1m_q1t1.write.mb_s", &[180.0]),
@@ -302,6 +301,10 @@ fn verdict_names_untested_parts() {
     ];
     assert_eq!(disk_with(&[read, write, end]), ["shingling", "capacity"]);
     assert_eq!(disk_with(&[read, write, scattered]), ["end of drive", "capacity"]);
+}
+
+fn disk_with(metrics: &[(&str, &[f64])]) -> Vec<String> {
+    of(&with_metrics(metrics), "backup").not_tested
 }
 
 /// A run of `verify` over `announced` bytes; `device` if the device is larger.
@@ -321,9 +324,11 @@ fn verified(announced: f64, real: f64, device: Option<f64>) -> Run {
 
 #[test]
 fn capacity_counts_as_tested_after_a_whole_verify() {
+    fn untested(run: &Run) -> Vec<String> {
+        of(run, "backup").not_tested
+    }
     let none: [String; 0] = [];
     let whole = nvme().drive.unwrap().capacity_bytes as f64;
-    let untested = |run: &Run| of(run, "backup").not_tested;
     assert_eq!(untested(&nvme()), ["capacity"]);
     assert_eq!(untested(&verified(whole, whole, None)), none);
     assert_eq!(untested(&verified(2e9, 2e9, Some(whole))), ["capacity"], "a part is not all of it");
@@ -340,6 +345,9 @@ fn capacity_counts_as_tested_after_a_whole_verify() {
 
 #[test]
 fn free_space_of_a_directory_counts_with_its_size() {
+    fn untested(run: &Run) -> Vec<String> {
+        of(run, "backup").not_tested
+    }
     let whole = nvme().drive.unwrap().capacity_bytes as f64;
     let in_files = |announced: f64, free: f64| {
         let mut run = verified(announced, announced, Some(whole));
@@ -347,7 +355,6 @@ fn free_space_of_a_directory_counts_with_its_size() {
         test.metrics.push(metric("verify.capacity.free_bytes", &[free]));
         run
     };
-    let untested = |run: &Run| of(run, "backup").not_tested;
     let all = in_files(2e9, 2e9);
     assert!(untested(&all).is_empty(), "{:?}", untested(&all));
     let text = because(&all, "backup");
@@ -385,12 +392,12 @@ fn the_command_that_tests_the_capacity_stands_below() {
 
 #[test]
 fn uncertain_verdict_shows_its_alternative() {
-    let run = |write: &[f64]| {
+    fn run(write: &[f64]) -> Run {
         with_metrics(&[
             ("transfer.seq1m_q1t1.read.mb_s", &[180.0]),
             ("transfer.seq1m_q1t1.write.mb_s", write),
         ])
-    };
+    }
     let sure = of(&run(&[150.0, 149.0, 151.0]), "backup");
     assert_eq!((sure.points, sure.borderline), (Some(3), None), "{sure:?}");
     let near = of(&run(&[97.0, 90.0, 120.0]), "backup");
@@ -413,7 +420,7 @@ fn uncertain_verdict_shows_its_alternative() {
 /// 82 ± 3 against 80 may be less next time; 78 against 80 costs no point.
 #[test]
 fn value_near_threshold_is_borderline_without_losing_points() {
-    let end = |value: f64, half: f64| {
+    fn end(value: f64, half: f64) -> (Option<u8>, bool, bool) {
         let mut run = with_metrics(&[
             ("transfer.seq1m_q1t1.read.mb_s", &[180.0]),
             ("transfer.seq1m_q1t1.write.mb_s", &[180.0]),
@@ -424,7 +431,7 @@ fn value_near_threshold_is_borderline_without_losing_points() {
         let verdict = of(&run, "backup");
         let rule = verdict.rules.iter().find(|rule| rule.metric.ends_with("end_mb_s")).unwrap();
         (verdict.points, rule.borderline, verdict.because.contains("MB/s, borderline: just "))
-    };
+    }
     assert_eq!(end(82.0, 3.0), (Some(3), true, true));
     assert_eq!(end(78.0, 0.5), (Some(3), true, true));
     // 76 would have been enough.
@@ -444,9 +451,11 @@ fn a_small_drive_is_named_where_capacity_matters() {
 
 #[test]
 fn partial_test_does_not_show_the_end() {
+    fn media(run: &Run) -> Verdict {
+        of(run, "media library")
+    }
     let mut run =
         with_metrics(&[("surface.read.start_mb_s", &[150.0]), ("surface.read.end_mb_s", &[30.0])]);
-    let media = |run: &Run| of(run, "media library");
     assert_eq!(media(&run).points, Some(1), "{:?}", media(&run));
     run.plan.suite.span = Bytes::gib(1);
     assert_eq!(media(&run).points, Some(3), "{:?}", media(&run));

@@ -85,7 +85,9 @@ fn times(result: &TestResult, style: Style) -> String {
 
 /// `write4k` is `4 KiB writes`, `pass4k` of phybs `4 KiB blocks`.
 fn named(size: &str) -> String {
-    let bytes = |text: &str| text.parse().map_or(text.to_string(), Bytes::binary);
+    fn bytes(text: &str) -> String {
+        text.parse().map_or(text.to_string(), Bytes::binary)
+    }
     match (size.strip_prefix("write"), size.strip_prefix("pass")) {
         (Some(block), _) => format!("{} writes", bytes(block)),
         (_, Some(block)) => format!("{} blocks", bytes(block)),

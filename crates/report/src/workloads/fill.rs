@@ -34,12 +34,14 @@ pub(super) const REPORT: WorkloadReport = WorkloadReport {
 };
 
 fn table(result: &TestResult, style: Style) -> String {
+    fn label(bytes: f64) -> String {
+        Bytes(bytes as u64).to_string()
+    }
     if result.metrics.is_empty() {
         return String::new();
     }
     let curve = staircase(result, "fill.write.mb_s");
     let (from, to) = ends(&curve);
-    let label = |bytes: f64| Bytes(bytes as u64).to_string();
     let points = resampled(&curve, chart_columns(style) * COLUMN_POINTS);
     let drawing = block_chart(&points, [&label(from), &label(to)], style);
     let remarks = remarks(result, &curve, style);
@@ -138,9 +140,11 @@ fn flush(result: &TestResult, seconds: f64) -> String {
 
 /// `16.2 GB written, 6.7 % of the target: 15.0 GB in one go, 1.18 GB in samples`; parts only for a burst.
 fn written_text(result: &TestResult, curve: &[(f64, f64)]) -> String {
+    fn size(bytes: f64) -> String {
+        Bytes(bytes as u64).to_string()
+    }
     let bytes = |cell| value(result, cell, "written_bytes").unwrap_or(0.0);
     let (burst, rest) = (bytes("burst"), bytes("write"));
-    let size = |bytes: f64| Bytes(bytes as u64).to_string();
     if burst == 0.0 {
         return format!("{} written", size(rest));
     }

@@ -285,8 +285,6 @@ mod tests {
 
     #[test]
     fn only_measured_answers_have_lines() {
-        let access_text =
-            |values: &[(&str, f64)]| table(&measured(TestKind::Geometry, values), Style::PLAIN);
         assert_eq!(access_text(&[]), "");
         let text = access_text(&[
             ("rotation.rpm", 7_200.0),
@@ -309,5 +307,9 @@ mod tests {
             ],
         );
         assert!(!text.contains("zones"), "{text}");
+    }
+
+    fn access_text(values: &[(&str, f64)]) -> String {
+        table(&measured(TestKind::Geometry, values), Style::PLAIN)
     }
 }

@@ -110,10 +110,14 @@ mod tests {
 
     #[test]
     fn a_headline_says_how_long_one_waits() {
-        let key = |quantity: &str| format!("latency.span100.{quantity}");
+        fn key(quantity: &str) -> String {
+            format!("latency.span100.{quantity}")
+        }
+        fn said(metrics: Vec<Metric>) -> Option<String> {
+            headline(&result(TestKind::Latency, metrics))
+        }
         let median = metric(&key("lat_p50_us"), &[12_100.0]);
         let slow = metric(&key("lat_p99_us"), &[21_100.0]);
-        let said = |metrics| headline(&result(TestKind::Latency, metrics));
         assert_eq!(
             said(vec![median.clone(), slow]).unwrap(),
             "Waiting: 12.1 ms as a rule, one in a hundred more than 21.1 ms"

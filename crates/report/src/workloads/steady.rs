@@ -135,14 +135,14 @@ fn matrix(result: &TestResult, measured: &[&str]) -> Option<TextTable> {
 }
 
 fn stages(result: &TestResult, style: Style) -> String {
-    let is_measured = |stage: &&str| find(result, stage, "busy_mb_s").is_some();
-    let rows = CellRows { result, cells: STAGES.into_iter().filter(is_measured).collect() };
-    let nth = |rate: Option<&Metric>, at: fn(&[f64]) -> Option<&f64>| {
+    fn nth(rate: Option<&Metric>, at: fn(&[f64]) -> Option<&f64>) -> Figure {
         Figure::of(rate, |_| {
             let figure = rate.and_then(|metric| at(&metric.rounds));
             figure.map_or(String::new(), |figure| rounded(*figure))
         })
-    };
+    }
+    let is_measured = |stage: &&str| find(result, stage, "busy_mb_s").is_some();
+    let rows = CellRows { result, cells: STAGES.into_iter().filter(is_measured).collect() };
     let columns = vec![
         rows.names("steady"),
         rows.column("MB/s busy", "busy_mb_s", Figure::plain),

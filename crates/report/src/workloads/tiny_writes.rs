@@ -129,7 +129,9 @@ mod tests {
 
     #[test]
     fn headline_shows_application_rate() {
-        let said = |metrics: &[(&str, f64)]| headline(&measured(TestKind::TinyWrites, metrics));
+        fn said(metrics: &[(&str, f64)]) -> Option<String> {
+            headline(&measured(TestKind::TinyWrites, metrics))
+        }
         let both = [("rnd16_sync.iops", 78.3), ("rnd16_sync.drive_iops", 145.0)];
         assert_eq!(
             said(&both).unwrap(),

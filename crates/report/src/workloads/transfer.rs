@@ -111,12 +111,8 @@ fn headline(result: &TestResult) -> Option<String> {
     let either = |order| Some(of(order, "read")).filter(|found| !found.is_empty());
     let in_order = either(Order::Seq).unwrap_or_else(|| of(Order::Seq, "write"));
     let scattered = either(Order::Rnd).unwrap_or_else(|| of(Order::Rnd, "write"));
-    let ends = |values: &[f64]| {
-        let low = values.iter().copied().reduce(f64::min)?;
-        Some((rounded(low), rounded(values.iter().copied().reduce(f64::max)?)))
-    };
-    let in_order = ends(&in_order).map(|(_, most)| format!("{most} MB/s in order"));
-    let scattered = ends(&scattered).map(|(least, most)| {
+    let in_order = lowest_and_highest(&in_order).map(|(_, most)| format!("{most} MB/s in order"));
+    let scattered = lowest_and_highest(&scattered).map(|(least, most)| {
         if least == most {
             format!("{least} requests a second at random")
         } else {
@@ -125,6 +121,11 @@ fn headline(result: &TestResult) -> Option<String> {
     });
     let parts: Vec<String> = in_order.into_iter().chain(scattered).collect();
     (!parts.is_empty()).then(|| format!("Speed: {}", parts.join(", ")))
+}
+
+fn lowest_and_highest(values: &[f64]) -> Option<(String, String)> {
+    let low = values.iter().copied().reduce(f64::min)?;
+    Some((rounded(low), rounded(values.iter().copied().reduce(f64::max)?)))
 }
 
 fn figure_grid(result: &TestResult) -> Option<FigureGrid<'_>> {
@@ -298,7 +299,9 @@ mod tests {
 
     #[test]
     fn headline_shows_sequential_and_random_rates() {
-        let said = |metrics: &[(&str, f64)]| headline(&measured(TestKind::Transfer, metrics));
+        fn said(metrics: &[(&str, f64)]) -> Option<String> {
+            headline(&measured(TestKind::Transfer, metrics))
+        }
         let [large, one, deep, write] = [
             ("seq1m_q8t1.read.mb_s", 266.4),
             ("rnd4k_q1t1.read.iops", 80.3),

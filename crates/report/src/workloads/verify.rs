@@ -52,8 +52,10 @@ fn facts(result: &TestResult) -> Vec<FoundFact> {
     let style = Style { columns: usize::MAX / 2, ..Style::PLAIN };
     let text = table(result, style);
     let words = text.trim().trim_start_matches("verify").split('\n').map(str::trim);
-    let fact = |words: &str| FoundFact::new("").item(Role::Plain, capitalized(words));
-    words.filter(|words| !words.is_empty()).map(fact).collect()
+    words
+        .filter(|words| !words.is_empty())
+        .map(|words| FoundFact::new("").item(Role::Plain, capitalized(words)))
+        .collect()
 }
 
 fn table(result: &TestResult, style: Style) -> String {

@@ -186,8 +186,7 @@ impl HardDisk {
         if self.sizes.hits_on_written || self.read_cache.is_off() {
             return;
         }
-        let meets = |ahead: &DiskReadAhead| from < ahead.limit && ahead.from < to;
-        if self.read_ahead.as_ref().is_some_and(meets) {
+        if self.read_ahead.as_ref().is_some_and(|ahead| from < ahead.limit && ahead.from < to) {
             self.stop_read_ahead(at);
         }
         self.read_cache.drop_overlapping(from, to);
@@ -245,8 +244,7 @@ impl HardDisk {
         self.stop_read_ahead(at);
         let at = at.max(self.mechanism_free);
         if let Some(shingles) = &self.shingles {
-            let first_of = |from, to| shingles.first_of(from, to);
-            self.queue.find_again(self.mechanism.layout(), first_of);
+            self.queue.find_again(self.mechanism.layout(), |from, to| shingles.first_of(from, to));
         }
         let taken = self.queue.take(at, self.write_from, &self.mechanism, self.faults.fcfs);
         let Some((command, start)) = taken else { return };

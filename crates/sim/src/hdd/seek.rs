@@ -193,14 +193,16 @@ mod tests {
 
     #[test]
     fn longer_movements_take_the_least_time_or_more() {
-        let two_piece = |single_ms, far_base_ms| SeekParams::TwoPieceCylinders {
-            single_ms,
-            near_base_ms: 1.386,
-            near_root_ms: 0.2,
-            knee_cylinders: 300,
-            far_base_ms,
-            far_slope_ms: 0.002,
-        };
+        fn two_piece(single_ms: f64, far_base_ms: f64) -> SeekParams {
+            SeekParams::TwoPieceCylinders {
+                single_ms,
+                near_base_ms: 1.386,
+                near_root_ms: 0.2,
+                knee_cylinders: 300,
+                far_base_ms,
+                far_slope_ms: 0.002,
+            }
+        }
         let points_cylinders_ms =
             vec![(1, 1.4), (2, 1.9), (40, 1.5), (200, 6.0), (300, 5.2), (900, 9.0)];
         for params in [

@@ -148,9 +148,9 @@ mod tests {
 
     #[test]
     fn a_measured_table_may_scatter_but_not_fall() {
-        let table = |points: &[(u32, f64)]| {
+        fn table(points: &[(u32, f64)]) -> Vec<String> {
             fields(&SeekParams::Table { points_cylinders_ms: points.to_vec() }, 100_000)
-        };
+        }
         assert_eq!(table(&[(1, 1.9), (2, 1.4), (9, 1.7), (600, 2.1)]), [""; 0]);
         assert_eq!(table(&[(1, 1.9), (100, 15.0), (100_000, 2.0)]), ["seek.points_cylinders_ms"]);
         assert_eq!(table(&[]), ["seek.points_cylinders_ms"]);
@@ -158,9 +158,10 @@ mod tests {
 
     #[test]
     fn measured_table_outlier_warns_and_is_accepted() {
+        fn table(points: &[(u32, f64)]) -> SeekParams {
+            SeekParams::Table { points_cylinders_ms: points.to_vec() }
+        }
         let mut points: Vec<(u32, f64)> = (1..40).map(|n| (n * 100, 2.0 + f64::from(n))).collect();
-        let table =
-            |points: &[(u32, f64)]| SeekParams::Table { points_cylinders_ms: points.to_vec() };
         assert_eq!(strange_points("seek", &table(&points)), None);
         for ms in [0.6, 90.0] {
             points[20].1 = ms;
@@ -176,9 +177,9 @@ mod tests {
 
     #[test]
     fn overshooting_or_falling_three_point_curve_is_refused() {
-        let three = |min_ms, average_ms, full_ms| {
+        fn three(min_ms: f64, average_ms: f64, full_ms: f64) -> Vec<String> {
             fields(&SeekParams::ThreePoint { min_ms, average_ms, full_ms }, 100_000)
-        };
+        }
         assert_eq!(three(1.0, 8.9, 18.0), [""; 0]);
         assert_eq!(three(1.0, 19.0, 20.0), ["seek.average_ms"]);
         assert_eq!(three(1.0, 5.0, 20.0), ["seek.average_ms"]);

@@ -333,13 +333,13 @@ mod tests {
 
     #[test]
     fn broken_band_is_cleaned_until_rewritten_or_unused() {
-        let broken = || {
+        fn broken() -> Shingles {
             let mut shingles = Shingles::new(100, 50, 10);
             shingles.write_direct(150, 170);
             shingles.write_direct(300, 350);
             assert!(!shingles.is_clean());
             shingles
-        };
+        }
         let mut again = broken();
         again.append(160, 165, 0);
         again.trim(150, 199);

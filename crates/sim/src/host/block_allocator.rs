@@ -71,16 +71,15 @@ impl BlockAllocator {
     fn take(&mut self, wanted: u64) -> Option<(u64, u64)> {
         let count = self.groups.len();
         let ahead = |from: usize| (0..count).map(move |step| (from + step) % count);
-        let longest = |runs: &[(u64, u64)]| runs.iter().map(|&(_, len)| len).max().unwrap_or(0);
-        let fits = ahead(self.goal).find(|&group| longest(&self.groups[group]) >= wanted);
+        let fits = ahead(self.goal).find(|&group| longest_run(&self.groups[group]) >= wanted);
         let group = match fits {
             Some(group) => group,
             // No group has room for the whole piece: the gaps are filled in order.
-            None => ahead(self.goal).find(|&group| longest(&self.groups[group]) > 0)?,
+            None => ahead(self.goal).find(|&group| longest_run(&self.groups[group]) > 0)?,
         };
         self.goal = group;
         let runs = &mut self.groups[group];
-        let best = longest(runs).min(wanted);
+        let best = longest_run(runs).min(wanted);
         let place = runs.iter().position(|&(_, len)| len >= best)?;
         let (at, len) = runs[place];
         if len == best {
@@ -118,6 +117,10 @@ impl BlockAllocator {
             runs[place - 1].1 += own;
         }
     }
+}
+
+fn longest_run(runs: &[(u64, u64)]) -> u64 {
+    runs.iter().map(|&(_, len)| len).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -132,7 +132,6 @@ impl<D: SimDevice> PageCache<D> {
     /// A parameter that cannot be.
     pub fn new(params: &HostParams, inner: D) -> Result<Self, ParamProblem> {
         params.validate()?;
-        let to_ns = |s: f64| (s * 1e9) as Nanos;
         let settings = CacheSettings {
             read_ahead_pages: params.read_ahead_kib * 1024 / PAGE_BYTES,
             request_max_pages: params.request_max_kib * 1024 / PAGE_BYTES,
@@ -354,6 +353,10 @@ impl<D: SimDevice> PageCache<D> {
         }
         self.answers = answers;
     }
+}
+
+fn to_ns(s: f64) -> Nanos {
+    (s * 1e9) as Nanos
 }
 
 impl<D: SimDevice> SimDevice for PageCache<D> {

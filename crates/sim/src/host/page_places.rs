@@ -42,8 +42,10 @@ impl PagePlaces {
     }
 
     pub(super) fn insert(&mut self, number: u64, place: u32) {
-        let empty = || Box::new(PageGroup { places: [NONE; GROUP as usize], held: 0 });
-        let group = self.groups.entry(number / GROUP).or_insert_with(empty);
+        let group = self
+            .groups
+            .entry(number / GROUP)
+            .or_insert_with(|| Box::new(PageGroup { places: [NONE; GROUP as usize], held: 0 }));
         let slot = &mut group.places[(number % GROUP) as usize];
         if *slot == NONE {
             group.held += 1;

@@ -142,7 +142,6 @@ pub(super) struct Costs {
 
 impl Costs {
     pub(super) fn new(params: &HostParams) -> Self {
-        let to_ns = |us: f64| (us * 1000.0).round() as Nanos;
         Self {
             syscall: to_ns(params.syscall_us),
             read: to_ns(params.syscall_us + params.read_path_us),
@@ -158,6 +157,10 @@ impl Costs {
     pub(super) fn copy(&self, bytes: u64) -> Nanos {
         self.page + whole_ns(bytes as f64 * self.ns_per_byte)
     }
+}
+
+fn to_ns(us: f64) -> Nanos {
+    (us * 1000.0).round() as Nanos
 }
 
 #[cfg(test)]

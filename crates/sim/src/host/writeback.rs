@@ -113,7 +113,9 @@ mod tests {
 
     #[test]
     fn the_position_ratio_falls_to_nothing_at_the_limit() {
-        let at = |dirty| thresholds().position_ratio(dirty);
+        fn at(dirty: u64) -> f64 {
+            thresholds().position_ratio(dirty)
+        }
         assert!((at(1500) - 2.0).abs() < 1e-9 && (at(1750) - 1.0).abs() < 1e-9);
         assert!(at(2000).abs() < 1e-9 && at(5000).abs() < 1e-9);
         assert!((1500..2000).all(|dirty| at(dirty) >= at(dirty + 1)));
@@ -121,7 +123,9 @@ mod tests {
 
     #[test]
     fn writers_run_free_then_device_rate_then_stop() {
-        let pause = |dirty| thresholds().pause(dirty, 10, 40_000.0);
+        fn pause(dirty: u64) -> u64 {
+            thresholds().pause(dirty, 10, 40_000.0)
+        }
         assert_eq!(pause(1500), 0);
         assert_eq!(pause(1750), 400_000);
         assert!(pause(1900) > 400_000 && pause(1900) < PAUSE_MAX_NS);

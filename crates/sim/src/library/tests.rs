@@ -74,8 +74,8 @@ fn impossible_values_are_named_with_line_and_field() {
         (usb, "\"usb3-bulk-only\"", "\"sata-6g\"", "link", "bridge"),
     ] {
         let (changed, heading) = (text_of(name).replacen(from, to, 1), format!("[{table}.{key}]"));
-        let is_there = |line: &str| line.starts_with(key) || line == heading;
-        let expected = changed.lines().position(is_there).unwrap() + 1;
+        let expected =
+            changed.lines().position(|line| line.starts_with(key) || line == heading).unwrap() + 1;
         match refusal(name, from, to) {
             ModelError::Impossible { line, field, .. } => {
                 assert_eq!((line, field), (expected, format!("{table}.{key}")), "{to}");

@@ -6,11 +6,13 @@ use super::Model;
 const LONGEST: usize = 200;
 
 pub(super) fn problem(model: &Model) -> Option<(String, String)> {
+    fn shown(text: &Option<String>) -> String {
+        text.clone().unwrap_or_default()
+    }
     if model.name.trim().is_empty() {
         return Some(("name".to_string(), "is empty; give the model a name".to_string()));
     }
     let (identity, bridge) = (&model.identity, &model.link.bridge);
-    let shown = |text: &Option<String>| text.clone().unwrap_or_default();
     [
         ("name", model.name.clone()),
         ("summary", model.summary.clone()),

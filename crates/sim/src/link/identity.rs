@@ -165,11 +165,13 @@ mod tests {
 
     #[test]
     fn reported_sector_may_be_false_but_addressable() {
-        let with = |logical, physical| ModelIdentity {
-            reported_logical_sector_bytes: logical,
-            reported_physical_sector_bytes: physical,
-            ..drive()
-        };
+        fn with(logical: u32, physical: u32) -> ModelIdentity {
+            ModelIdentity {
+                reported_logical_sector_bytes: logical,
+                reported_physical_sector_bytes: physical,
+                ..drive()
+            }
+        }
         for (logical, physical) in [(512, 512), (512, 4096), (4096, 4096)] {
             assert_eq!(with(logical, physical).problem(512), None);
         }

@@ -90,7 +90,6 @@ impl<D: SimDevice> LinkLayer<D> {
     pub fn new(params: &LinkParams, inner: D) -> Result<Self, ParamProblem> {
         let (capacity, own_sector) = (inner.capacity_bytes(), inner.sector_bytes());
         params.validate_around(capacity, own_sector)?;
-        let to_ns = |us: f64| (us * 1000.0).round() as Nanos;
         let rules = Rules {
             depth: params.total_depth(),
             command_ns: to_ns(params.command_us),
@@ -292,6 +291,10 @@ impl<D: SimDevice> LinkLayer<D> {
         }
         self.answers = answers;
     }
+}
+
+fn to_ns(us: f64) -> Nanos {
+    (us * 1000.0).round() as Nanos
 }
 
 impl<D: SimDevice> SimDevice for LinkLayer<D> {

@@ -161,14 +161,14 @@ fn flush_can_be_ignored_and_trim_refused() {
 
 #[test]
 fn bridge_answer_costs_a_command() {
-    let flushed = |params: LinkParams| {
+    fn flushed(params: LinkParams) -> [u64; 2] {
         let params = LinkParams { flush: NonData::Ignored, ..params };
         let mut link = LinkLayer::new(&params, parallel(1)).unwrap();
         link.submit(0, request(1, Read, 0, 4096));
         link.submit(0, request(2, Flush, 0, 0));
         let done = run_all(&mut link);
         [1, 2].map(|id| done.iter().find(|c| c.id == id).unwrap().at)
-    };
+    }
     // 70 and 30 µs: the bridge has one command at a time
     let [read, flush] = flushed(LinkParams::usb3_bulk_only());
     assert_eq!(flush, read + 100_000);

@@ -93,9 +93,10 @@ mod tests {
 
     #[test]
     fn only_sequences_are_followed() {
+        fn note(ahead: &mut FlashReadAhead, from: u64, to: u64) -> Option<usize> {
+            ahead.note(from * 4096, to * 4096)
+        }
         let mut ahead = FlashReadAhead::new(256, 4096);
-        let note =
-            |ahead: &mut FlashReadAhead, from: u64, to: u64| ahead.note(from * 4096, to * 4096);
         assert_eq!(note(&mut ahead, 100, 132), None);
         let stream = note(&mut ahead, 132, 164).unwrap();
         assert_eq!(ahead.wanted(stream, 10_000), 164..420);

@@ -64,7 +64,9 @@ fn found(names: &[&str]) -> Option<PathBuf> {
 
 impl MariadbPrograms {
     pub fn find() -> Result<Self, SqlError> {
-        let missing = || SqlError::NotInstalled { database: KIND, package: "mariadb-server" };
+        fn missing() -> SqlError {
+            SqlError::NotInstalled { database: KIND, package: "mariadb-server" }
+        }
         let server = found(&["mariadbd", "mysqld"]).ok_or_else(missing)?;
         let output = Command::new(&server).args(["--no-defaults", "--version"]).output();
         let output = output.map_err(|error| SqlError::of_program("mariadbd", &error))?;
@@ -233,11 +235,13 @@ mod tests {
 
     #[test]
     fn old_servers_are_refused_and_mysql_is_recognized() {
+        fn why(said: &str) -> String {
+            check_version(said).unwrap_err().to_string()
+        }
         let mariadb = "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64";
         assert!(!check_version(mariadb).unwrap());
         assert!(!check_version("mariadbd  Ver 11.4.2-MariaDB for Linux").unwrap());
         assert!(check_version("/usr/sbin/mysqld  Ver 8.0.36 for Linux on x86_64").unwrap());
-        let why = |said: &str| check_version(said).unwrap_err().to_string();
         let old = why("mysqld  Ver 10.3.39-MariaDB for Linux");
         assert_eq!(old, "MariaDB 10.3.39-MariaDB is too old: version 10.5 or later is needed");
         assert!(why("mysqld  Ver 5.7.44 for Linux").contains("(MySQL) 5.7.44 is too old"));
@@ -246,10 +250,10 @@ mod tests {
 
     #[test]
     fn logs_are_half_of_the_table_within_bounds() {
-        let of = |table_bytes| {
+        fn of(table_bytes: u64) -> String {
             let settings = DatabaseSettings { table_bytes, ..DatabaseSettings::default() };
             log_option(settings)
-        };
+        }
         assert_eq!(of(0), "--innodb-log-file-size=96M");
         assert_eq!(of(600 << 20), "--innodb-log-file-size=300M");
         assert_eq!(of(100 << 30), "--innodb-log-file-size=512M");

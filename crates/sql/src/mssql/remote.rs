@@ -112,8 +112,8 @@ impl Database for MssqlDatabase {
     fn still_warm(&mut self) -> Result<Option<String>, SqlError> {
         let buffered = self.connection.number(texts::BUFFERED_BYTES)? as f64;
         let share = buffered / (self.table_bytes()? as f64).max(1.0);
-        let words = || format!("{:.0} % of the table was still in its buffers", share * 100.0);
-        Ok((share > WARM_SHARE_MAX).then(words))
+        Ok((share > WARM_SHARE_MAX)
+            .then(|| format!("{:.0} % of the table was still in its buffers", share * 100.0)))
     }
 
     /// It continues, with empty buffers.

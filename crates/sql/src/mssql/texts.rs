@@ -25,8 +25,11 @@ pub(super) const SETTINGS: &str = "SELECT name, CONVERT(nvarchar(64), value_in_u
     WHERE database_id = DB_ID()";
 
 pub(super) fn drop_tables() -> String {
-    let drop = |table| format!("IF OBJECT_ID(N'{table}', N'U') IS NOT NULL DROP TABLE {table};");
-    format!("{} {}", drop(TABLE), drop(COMMITS))
+    format!("{} {}", drop_if_there(TABLE), drop_if_there(COMMITS))
+}
+
+fn drop_if_there(table: &str) -> String {
+    format!("IF OBJECT_ID(N'{table}', N'U') IS NOT NULL DROP TABLE {table};")
 }
 
 /// As in "A Hard Drive Retrospective": a heap, with one row to a page.

@@ -54,7 +54,9 @@ fn broken(error: &io::Error) -> SqlError {
 impl Line {
     /// Logs in; also returns the handle that cancels its statements.
     pub fn open(config: &Config) -> Result<(Self, CancelToken), SqlError> {
-        let ended = |error: io::Error| SqlError::of_end(KIND, error.to_string());
+        fn ended(error: io::Error) -> SqlError {
+            SqlError::of_end(KIND, error.to_string())
+        }
         let socket = Socket::open(config).map_err(ended)?;
         let kept = socket.again().map_err(ended)?;
         let login = now(config.connect_raw(socket, NoTls));

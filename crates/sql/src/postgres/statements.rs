@@ -109,6 +109,13 @@ impl Database for PostgresSession {
     }
 
     fn load(&mut self, rows: u64, fill: &mut FillRow<'_>) -> Result<(), SqlError> {
+        fn sent(error: std::io::Error) -> SqlError {
+            match error.get_ref().and_then(|it| it.downcast_ref::<Error>()) {
+                Some(said) => failed_of(said),
+                // The connection broke: the server reports why, if it can.
+                None => SqlError::of_end(KIND, error.to_string()),
+            }
+        }
         // In the transaction that makes the table COPY may freeze rows, so that no later scan writes hint bits.
         let mut transaction = self.client.transaction().map_err(failed)?;
         let tables = format!(
@@ -120,13 +127,6 @@ impl Database for PostgresSession {
         transaction.batch_execute(&tables).map_err(failed)?;
         let copy = format!("COPY {TABLE} FROM STDIN (FORMAT binary, FREEZE)");
         let mut writer = transaction.copy_in(&copy).map_err(failed)?;
-        let sent = |error: std::io::Error| {
-            match error.get_ref().and_then(|it| it.downcast_ref::<Error>()) {
-                Some(said) => failed_of(said),
-                // The connection broke: the server reports why, if it can.
-                None => SqlError::of_end(KIND, error.to_string()),
-            }
-        };
         let mut batch = Vec::with_capacity(SEND_BYTES + ROW_BYTES + 64);
         batch.extend_from_slice(COPY_HEAD);
         for row in 1..=rows {

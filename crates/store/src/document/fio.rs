@@ -192,9 +192,8 @@ fn note(job: &FioJob<'_>, jobs: &[FioJob<'_>]) -> Option<String> {
             files.len()
         ));
     }
-    let elsewhere =
-        |it: &&FioJob<'_>| it.ran_with(job) && it.place() != job.place() && !it.is_idle();
-    let other = jobs.iter().find(elsewhere)?;
+    let other =
+        jobs.iter().find(|it| it.ran_with(job) && it.place() != job.place() && !it.is_idle())?;
     Some(format!("measured while {} ran on {}", other.name(), other.place().1))
 }
 

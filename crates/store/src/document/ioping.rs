@@ -86,11 +86,11 @@ mod tests {
 
     #[test]
     fn ioping_has_a_cell_of_its_own() {
-        let value = |text: &str, key: &str| {
+        fn value(text: &str, key: &str) -> Option<f64> {
             let run = from_file(text).unwrap().remove(0);
             assert_eq!(run.target.path, "/dev/sda");
             run.metric(&format!("transfer.{key}")).map(|metric| metric.value)
-        };
+        }
         assert_eq!(value(READ, "ioping4k.read.lat_mean_us"), Some(2500.0));
         assert_eq!(value(READ, "ioping4k.read.lat_max_us"), Some(23_700.0));
         assert_eq!(value(READ, "ioping4k.read.iops"), Some(400.0));

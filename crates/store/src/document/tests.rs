@@ -195,11 +195,11 @@ fn what_cannot_be_kept_is_refused() {
 
 #[test]
 fn starts_are_compared_as_moments() {
-    let start = |text: &str| {
+    fn start(text: &str) -> i64 {
         let mut run = rich_run(ID);
         run.started_at = text.into();
         started_unix_us(&run).unwrap()
-    };
+    }
     assert_eq!(start("1970-01-01T00:00:00.000001Z"), 1);
     assert_eq!(start("2026-01-31T12:00:00+01:00"), start("2026-01-31T11:00:00Z"));
     assert_eq!(

@@ -40,12 +40,16 @@ fn format_of_head(line: &str) -> Option<SourceFormat> {
 
 /// The form of a file with this first line: recognized by its head, or by its columns.
 pub fn format_of(line: &str) -> Option<SourceFormat> {
+    fn is_number(text: &str) -> bool {
+        text.parse::<u64>().is_ok()
+    }
+    fn is_op(text: &str) -> bool {
+        matches!(text, "R" | "W" | "r" | "w")
+    }
     if let Some(format) = format_of_head(line) {
         return Some(format);
     }
     let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-    let is_number = |text: &str| text.parse::<u64>().is_ok();
-    let is_op = |text: &str| matches!(text, "R" | "W" | "r" | "w");
     match *fields.as_slice() {
         [time, .., _, _, _, _, _]
             if fields.len() == 7 && time.len() == FILETIME_DIGITS && is_number(time) =>

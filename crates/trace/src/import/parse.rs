@@ -19,7 +19,6 @@ pub fn number(what: &str, text: &str) -> Result<u64, String> {
 pub fn seconds_ns(what: &str, text: &str) -> Result<u64, String> {
     let fault = || format!("{what} is {}, which is not a time in seconds", quoted(text));
     let (whole, part) = text.trim().split_once('.').unwrap_or((text.trim(), ""));
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !is_digits(whole) || !is_digits(part) {
         return Err(fault());
     }
@@ -29,10 +28,15 @@ pub fn seconds_ns(what: &str, text: &str) -> Result<u64, String> {
     whole.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add(part)).ok_or_else(fault)
 }
 
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// A number of units of `unit` bytes, such as sectors.
 pub fn scaled(what: &str, text: &str, unit: u64) -> Result<u64, String> {
-    let fault = || format!("{what} {} is out of range", quoted(text));
-    number(what, text)?.checked_mul(unit).ok_or_else(fault)
+    number(what, text)?
+        .checked_mul(unit)
+        .ok_or_else(|| format!("{what} {} is out of range", quoted(text)))
 }
 
 /// A length, which a request has in 32 bits.

@@ -80,13 +80,13 @@ fn each_form_is_detected() {
 
 #[test]
 fn published_lines_match_their_readmes() {
-    let read = |text: &str| {
+    fn read(text: &str) -> (u64, Option<u64>) {
         let (events, _) = all(text);
         assert_eq!(events.len(), 2, "{text}");
         assert_eq!((events[0].op, events[1].op), (TraceOp::Read, TraceOp::Write), "{text}");
         assert_eq!((events[0].offset, events[0].len, events[0].at_ns), (4096, 8192, 0), "{text}");
         (events[1].at_ns, events[0].latency_ns)
-    };
+    }
     assert_eq!(read(MSR), (10_000_000, Some(51_200)));
     assert_eq!(read(SYSTOR), (1_000_000_000, Some(800_000)));
     assert_eq!(read(ALIBABA), (50_000, None));

@@ -139,14 +139,8 @@ mod tests {
 
     #[test]
     fn zeroes_and_zones_keep_their_kinds() {
-        let device = |is_zoned| RecordedDevice {
-            name: "sda".to_string(),
-            kernel_number: 8 << 20,
-            start_bytes: 0,
-            size_bytes: 1 << 30,
-            is_zoned,
-        };
-        let op = |is_zoned, event: &RawEvent| device(is_zoned).kind(event).map(|kind| kind.op);
+        let op =
+            |is_zoned, event: &RawEvent| recorded_device(is_zoned).kind(event).map(|kind| kind.op);
         for (letters, plain, zoned) in [
             ("WS", Some(TraceOp::Write), Some(TraceOp::Write)),
             ("NS", Some(TraceOp::WriteZeroes), None),
@@ -161,5 +155,15 @@ mod tests {
         let mut passed_through = RawEvent::with_letters("N");
         passed_through.sectors = 0;
         assert_eq!(op(false, &passed_through), None);
+    }
+
+    fn recorded_device(is_zoned: bool) -> RecordedDevice {
+        RecordedDevice {
+            name: "sda".to_string(),
+            kernel_number: 8 << 20,
+            start_bytes: 0,
+            size_bytes: 1 << 30,
+            is_zoned,
+        }
     }
 }

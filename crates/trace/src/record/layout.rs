@@ -153,10 +153,9 @@ impl BlockEvents {
     pub fn find(instance: &TraceInstance) -> Result<Self, TraceError> {
         let layout = |event: &str| {
             let text = instance.read(&format!("events/block/{event}/format"))?;
-            let why = || {
+            EventLayout::parse(&text).ok_or_else(|| {
                 TraceError::Unsuitable(format!("this kernel reports {event} in an unknown form"))
-            };
-            EventLayout::parse(&text).ok_or_else(why)
+            })
         };
         Ok(Self {
             issue: layout("block_rq_issue")?,

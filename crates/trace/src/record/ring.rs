@@ -54,9 +54,10 @@ impl RingPipe {
 
 /// Hands over the events of a page; returns how many were lost before it, 1 if the kernel does not say how many.
 fn page_events(page: &[u8], mut take: impl FnMut(u64, &[u8])) -> u64 {
+    fn long(bytes: &[u8]) -> u64 {
+        bytes.first_chunk::<8>().map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+    }
     let Some((head, rest)) = page.split_at_checked(HEAD_BYTES) else { return 0 };
-    let long =
-        |bytes: &[u8]| bytes.first_chunk::<8>().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
     let (mut at_ns, commit) = (long(head), long(&head[8..]));
     let len = ((commit & LEN_MASK) as usize).min(rest.len());
     let (mut entries, behind) = rest.split_at(len);

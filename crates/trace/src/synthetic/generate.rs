@@ -75,8 +75,10 @@ fn stretches(random: &mut SplitMix, starts: u32, continuing: u32, bytes: u64) ->
     let pages = parts((bytes / PAGE).saturating_sub(requests), &weights);
     let mut lengths = pages.into_iter().map(|pages| pages + 1);
     let weights: Vec<u64> = (0..starts).map(|_| random.doubling(STRETCH_DOUBLINGS)).collect();
-    let stretch = |more: u64| lengths.by_ref().take(more as usize + 1).collect();
-    parts(continuing.into(), &weights).into_iter().map(stretch).collect()
+    parts(continuing.into(), &weights)
+        .into_iter()
+        .map(|more| lengths.by_ref().take(more as usize + 1).collect())
+        .collect()
 }
 
 type TracedAccess = (TraceOp, u64, u32);
@@ -178,6 +180,9 @@ mod tests {
     #[test]
     fn each_trace_has_the_published_sums() {
         for trace in &SYNTHETIC {
+            fn mb(bytes: u64) -> u32 {
+                (bytes as f64 / 1e6).round() as u32
+            }
             let mut sums = Summarizer::default();
             trace.generate(&mut sums).unwrap();
             let found = sums.finish(&TraceHeader::new("synthetic", 1_000), &Default::default());
@@ -190,7 +195,6 @@ mod tests {
             // Two stretches may meet by chance.
             let by_chance = found.writes.sequential - continuing_writes;
             assert!(by_chance <= 2, "{name}: {by_chance}");
-            let mb = |bytes: u64| (bytes as f64 / 1e6).round() as u32;
             assert_eq!(mb(found.reads.bytes), trace.read_mb, "{name}");
             assert_eq!(mb(found.writes.bytes), trace.written_mb, "{name}");
             let read = |sink: &mut dyn EventSink| {
@@ -208,7 +212,9 @@ mod tests {
     /// The rest of the published busy time is small beside the published 43.75 s.
     #[test]
     fn think_times_leave_the_published_busy_time() {
-        let of = |value: fn(&SyntheticTrace) -> u64| SYNTHETIC.iter().map(value).sum::<u64>();
+        fn of(value: fn(&SyntheticTrace) -> u64) -> u64 {
+            SYNTHETIC.iter().map(value).sum::<u64>()
+        }
         let whole_us = of(|trace| u64::from(trace.published_ms) * 1_000);
         let busy_s = (whole_us - of(SyntheticTrace::think_us)) as f64 / 1e6;
         assert!((busy_s / 43.75 - 1.0).abs() < 0.01, "{busy_s}");

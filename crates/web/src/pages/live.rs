@@ -110,10 +110,10 @@ mod tests {
 
     #[test]
     fn curve_of_rates_stays_in_its_frame_and_begins_at_zero() {
-        let curve = |values: &[f64]| {
+        fn curve(values: &[f64]) -> String {
             let label = "<b>".to_string();
             drawn(&RateCurve { label, unit: "MB/s", values: values.to_vec() }).into_string()
-        };
+        }
         let text = curve(&[0.0, 50.0, 100.0]);
         assert!(text.contains("points=\"0,110.0 300,66.0 600,22.0\""), "{text}");
         assert!(text.contains("&lt;b&gt;: 100 MB/s; 0 to 100 MB/s"), "{text}");

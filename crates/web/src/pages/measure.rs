@@ -135,11 +135,13 @@ mod tests {
 
     #[test]
     fn suites_begin_with_the_three_usual_ones() {
-        let suite = |name: &str, is_built_in| ListedSuite {
-            name: name.to_string(),
-            summary: String::new(),
-            group: SuiteGroup::of(name, is_built_in),
-        };
+        fn suite(name: &str, is_built_in: bool) -> ListedSuite {
+            ListedSuite {
+                name: name.to_string(),
+                summary: String::new(),
+                group: SuiteGroup::of(name, is_built_in),
+            }
+        }
         let names = ["first", "quick", "standard", "full", "as-ssd", "snia-pts-iops"];
         let mut all: Vec<ListedSuite> = names.map(|name| suite(name, true)).into();
         all.push(suite("quickest", false));

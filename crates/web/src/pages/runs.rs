@@ -36,7 +36,9 @@ impl RunSearch {
     }
 
     fn filter(&self) -> Filter {
-        let asked = |text: &str| (!text.is_empty()).then(|| text.to_string());
+        fn asked(text: &str) -> Option<String> {
+            (!text.is_empty()).then(|| text.to_string())
+        }
         Filter {
             text: asked(&self.text),
             status: asked(&self.status),

@@ -73,7 +73,9 @@ fn reads_or_lasting_fall_show_heat() {
 
 #[test]
 fn drive_that_calls_itself_too_hot_is_believed() {
-    let at = |temperature_c| Round { temperature_c, ..round(READ, 1, |_| 8_000.0) };
+    fn at(temperature_c: Option<f64>) -> Round {
+        Round { temperature_c, ..round(READ, 1, |_| 8_000.0) }
+    }
     let found = too_hot(&at(Some(81.4)), Some(80.0)).unwrap();
     let evidence = "seq1m_q8t1.read: 81 °C at the end; the drive's warning level is 80 °C";
     assert_eq!(found.evidence, evidence);
@@ -84,8 +86,12 @@ fn drive_that_calls_itself_too_hot_is_believed() {
 
 #[test]
 fn disk_fall_is_full_cache_not_heat() {
-    let ever_slower = |passed: f64| 30_000.0 * (-2.5 * passed).exp();
-    let id = |rounds: &[Round], cell, rotates| cause(rounds, cell, rotates).map(|cause| cause.id);
+    fn ever_slower(passed: f64) -> f64 {
+        30_000.0 * (-2.5 * passed).exp()
+    }
+    fn id(rounds: &[Round], cell: &str, rotates: bool) -> Option<FindingId> {
+        cause(rounds, cell, rotates).map(|cause| cause.id)
+    }
     assert_eq!(id(&[round(WRITE, 1, ever_slower)], WRITE, true), Some(FindingId::CacheFull));
     // A bridge may hide what is behind it; the times of random reads do not.
     let rounds = [round("rnd4k_q1t1.read", 1, |_| 60.0), round(WRITE, 1, ever_slower)];
@@ -103,27 +109,28 @@ fn falling_to(rate: f64, number: u32) -> Round {
 /// On a machine with half of its cores taken a drop of a quarter is no cache.
 #[test]
 fn fall_explained_by_busy_processors_is_ignored() {
-    let with_others = |rate, others_pct| {
-        let mut round = falling_to(rate, 1);
-        let (total_ns, others_ns) = (2 * SECOND, 2 * SECOND * others_pct / 100);
-        round.cores = Some(CoresTaken { others_ns, total_ns, ..CoresTaken::default() });
-        drop_of(&round).is_some()
-    };
     assert!(with_others(3_600.0, 5));
     assert!(!with_others(3_600.0, 50));
     assert!(with_others(1_500.0, 50), "a cliff is seen all the same");
 }
 
+fn with_others(rate: f64, others_pct: u64) -> bool {
+    let mut round = falling_to(rate, 1);
+    let (total_ns, others_ns) = (2 * SECOND, 2 * SECOND * others_pct / 100);
+    round.cores = Some(CoresTaken { others_ns, total_ns, ..CoresTaken::default() });
+    drop_of(&round).is_some()
+}
+
 #[test]
 fn fall_within_round_spread_is_not_full_cache() {
-    let found = |rates: [f64; 3]| {
+    fn found(rates: [f64; 3]) -> bool {
         let mut record = TestRecord::new(TestKind::Transfer);
         for (number, rate) in (1..).zip(rates) {
             let falls = move |passed| if passed < 0.5 { rate * 1.4 } else { rate };
             record.add(round(WRITE, number, falls));
         }
         has(&record.finish(3), FindingId::CacheFull)
-    };
+    }
     assert!(found([3_000.0, 3_100.0, 2_900.0]));
     assert!(!found([3_000.0, 5_000.0, 2_000.0]));
 }
@@ -164,7 +171,7 @@ fn silence_at_the_end_is_not_a_drop() {
 /// A cache full after the first round; one slow round; reads that slowed too.
 #[test]
 fn lasting_fall_of_rounds_is_a_full_cache() {
-    let written = |rates: [f64; 4], reads: [f64; 4]| {
+    fn written(rates: [f64; 4], reads: [f64; 4]) -> Option<u64> {
         let rounds: Vec<Round> = (1..=4)
             .flat_map(|n| {
                 let [write, read] = [rates, reads].map(|of| of[n as usize - 1]);
@@ -172,7 +179,7 @@ fn lasting_fall_of_rounds_is_a_full_cache() {
             })
             .collect();
         full_between_rounds(&rounds, WRITE, 0.25, false)
-    };
+    }
     let level = [8_000.0; 4];
     let first_round = written([5_000.0, 2_000.0, 2_050.0, 1_950.0], level).unwrap();
     assert_eq!(first_round >> 20, 312, "5,000 requests of 64 KiB");
@@ -183,7 +190,7 @@ fn lasting_fall_of_rounds_is_a_full_cache() {
 
 #[test]
 fn fall_with_unreliable_timing_is_not_full_cache() {
-    let is_full = |is_busy: bool| {
+    fn is_full(is_busy: bool) -> bool {
         let mut record = TestRecord::new(TestKind::Transfer);
         (1..=3).for_each(|number| record.add(round(WRITE, number, step(0.4))));
         if is_busy {
@@ -191,7 +198,7 @@ fn fall_with_unreliable_timing_is_not_full_cache() {
             record.notice(busy.about(format!("transfer.{WRITE}")));
         }
         has(&record.finish(3), FindingId::CacheFull)
-    };
+    }
     assert!(is_full(false));
     assert!(!is_full(true));
 }

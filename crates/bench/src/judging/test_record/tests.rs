@@ -43,11 +43,11 @@ fn processor_time_adds_up_in_every_round() {
 
 #[test]
 fn time_unknown_to_getrusage_counts_without_a_split() {
-    let unseen = |cpu_ns| {
+    fn unseen(cpu_ns: u64) -> Round {
         let mut round = used(0, 0);
         round.measured.cpu_cost.usage.cpu_ns = cpu_ns;
         round
-    };
+    }
     let result = result_of(vec![unseen(1_000_000), unseen(3_000_000), unseen(2_000_000)]);
     let [user, sys] = ["cpu_user_ns_per_io", "cpu_sys_ns_per_io"].map(|q| find(&result, q));
     assert_eq!((user.value, sys.value), (1_000.0, 1_000.0));
@@ -73,11 +73,11 @@ fn long_rounds_separate_the_modes() {
 #[test]
 fn round_histograms_add_up_to_the_distribution() {
     use base64::{Engine as _, engine::general_purpose::STANDARD};
-    let decoded = |text: &str| {
+    fn decoded(text: &str) -> Histogram<u64> {
         let bytes = STANDARD.decode(text).unwrap();
         let mut reader = hdrhistogram::serialization::Deserializer::new();
         reader.deserialize::<u64, _>(&mut bytes.as_slice()).unwrap()
-    };
+    }
     let result = result_of([100, 2_000, 30].map(|iops| round(CELL, iops, 4096, Mix::READ)).into());
     let rounds = result.phases.iter().map(|phase| decoded(phase.latencies.as_ref().unwrap()));
     let mut sum = hdrhistogram::Histogram::new(3).unwrap();
@@ -90,12 +90,12 @@ fn round_histograms_add_up_to_the_distribution() {
 
 #[test]
 fn percentiles_beyond_all_requests_are_left_out() {
-    let of = |iops| {
+    fn of(iops: u64) -> Vec<String> {
         let few = round(CELL, iops, 4096, Mix::READ);
         let result = result_of(vec![few; 3]);
         let last = |metric: &Metric| metric.key.rsplit('.').next().unwrap().to_string();
-        result.metrics.iter().map(last).filter(|q| q.starts_with("lat_p")).collect::<Vec<_>>()
-    };
+        result.metrics.iter().map(last).filter(|q| q.starts_with("lat_p")).collect()
+    }
     assert_eq!(of(33), ["lat_p50_us", "lat_p90_us"], "99 requests hold no 99th percentile");
     assert_eq!(of(34), ["lat_p50_us", "lat_p90_us", "lat_p99_us"]);
     assert_eq!(of(4_000).len(), 5);
@@ -135,9 +135,11 @@ fn requests_in_flight_never_exceed_those_sent() {
 
 #[test]
 fn few_rounds_raise_no_finding_before_the_end() {
+    fn few(result: &TestResult) -> bool {
+        result.findings.iter().any(|it| it.id == FindingId::FewRounds)
+    }
     let mut record = TestRecord::new(TestKind::Transfer);
     record.add(round(CELL, 100, 4096, Mix::READ));
-    let few = |result: &TestResult| result.findings.iter().any(|it| it.id == FindingId::FewRounds);
     assert!(!few(&record.so_far(CELL)));
     assert!(few(&record.finish(6)));
 }
@@ -145,19 +147,25 @@ fn few_rounds_raise_no_finding_before_the_end() {
 /// Two rounds that differ may be followed by four that do not.
 #[test]
 fn rounds_that_differ_raise_no_finding_before_the_end() {
+    fn unstable(it: &TestResult) -> bool {
+        it.findings.iter().any(|it| it.id == FindingId::Unstable)
+    }
     let mut record = TestRecord::new(TestKind::Transfer);
     for requests in [10_000, 30_000] {
         record.add(round(CELL, requests, 4096, Mix::READ));
     }
-    let unstable = |it: &TestResult| it.findings.iter().any(|it| it.id == FindingId::Unstable);
     assert!(!unstable(&record.so_far(CELL)));
     assert!(unstable(&record.finish(2)));
 }
 
 #[test]
 fn rounds_that_failures_ended_count_for_no_figure() {
-    let good = || round(CELL, 100, 4096, Mix::READ);
-    let ended = || Round { is_cut_short: true, ..round(CELL, 900_000, 4096, Mix::READ) };
+    fn good() -> Round {
+        round(CELL, 100, 4096, Mix::READ)
+    }
+    fn ended() -> Round {
+        Round { is_cut_short: true, ..round(CELL, 900_000, 4096, Mix::READ) }
+    }
     let result = result_of(vec![good(), good(), ended()]);
     assert_eq!(find(&result, "iops").rounds.len(), 2);
     assert_eq!(result.phases.len(), 3);
@@ -182,7 +190,7 @@ fn finding_shows_worst_cell_and_keeps_all() {
 
 #[test]
 fn steady_fall_over_rounds_is_reported_with_pace() {
-    let found = |rates: [u64; 3], errors_on: bool| {
+    fn found(rates: [u64; 3], errors_on: bool) -> Vec<Finding> {
         let rounds = rates.map(|iops| {
             let mut round = round(CELL, iops, 4096, Mix::READ);
             if errors_on {
@@ -195,7 +203,7 @@ fn steady_fall_over_rounds_is_reported_with_pace() {
             round
         });
         result_of(rounds.to_vec()).findings
-    };
+    }
     let findings = found([678, 612, 533], false);
     let [finding] = findings.as_slice() else { panic!("{findings:?}") };
     assert_eq!(finding.id, FindingId::Unstable);
@@ -210,10 +218,10 @@ fn steady_fall_over_rounds_is_reported_with_pace() {
 
 #[test]
 fn worst_round_of_a_cell_is_reported() {
-    let mut record = TestRecord::new(TestKind::Transfer);
-    let seen = |weight: f64| {
+    fn seen(weight: f64) -> Finding {
         Finding::new(FindingId::CpuBound, format!("{weight}")).about("transfer.a").weighing(weight)
-    };
+    }
+    let mut record = TestRecord::new(TestKind::Transfer);
     record.notice(seen(0.9));
     record.notice(seen(0.99));
     record.notice(seen(0.95));
@@ -223,7 +231,9 @@ fn worst_round_of_a_cell_is_reported() {
 
 #[test]
 fn share_interval_stays_between_0_and_1() {
-    let share = |rounds: &[f64]| metric("tiny-writes.x.cache_share_pct".into(), rounds.to_vec());
+    fn share(rounds: &[f64]) -> Metric {
+        metric("tiny-writes.x.cache_share_pct".into(), rounds.to_vec())
+    }
     let near_the_whole = share(&[99.6, 97.0, 99.9]);
     assert_eq!(near_the_whole.high, 100.0);
     assert!(near_the_whole.low > 0.0);
@@ -234,10 +244,10 @@ fn share_interval_stays_between_0_and_1() {
 
 #[test]
 fn extremes_cover_all_rounds() {
-    let of = |key: &str| {
+    fn of(key: &str) -> (f64, f64, f64) {
         let found = metric(key.into(), vec![20.0, 900.0, 10.0]);
         (found.value, found.low, found.high)
-    };
+    }
     assert_eq!(of("transfer.rnd4k_q1t1.read.lat_max_us"), (900.0, 10.0, 900.0));
     assert_eq!(of("surface.read.min_mb_s"), (10.0, 10.0, 900.0));
     assert_eq!(of("transfer.rnd4k_q1t1.read.lat_p99_us").0, 20.0, "one round is no typical one");

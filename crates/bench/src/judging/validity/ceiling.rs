@@ -133,7 +133,9 @@ mod tests {
 
     #[test]
     fn own_figures_above_the_link_are_invalid() {
-        let of = |figures: &[(&str, f64)]| invalid(TestKind::ReadFiles, figures, &environment());
+        fn of(figures: &[(&str, f64)]) -> Vec<String> {
+            invalid(TestKind::ReadFiles, figures, &environment())
+        }
         assert_eq!(of(&[("read.mean_mb_s", 26_200.0)]), ["read-files.read"], "the whole cell");
         let fastest = of(&[("read.max_mb_s", 650.0), ("read.mean_mb_s", 500.0)]);
         assert_eq!(fastest, ["read-files.read.max_mb_s"]);

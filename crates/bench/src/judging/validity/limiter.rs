@@ -159,12 +159,12 @@ mod tests {
     /// Of 32 writes at once, btrfs passed 0.7 to the drive, which was blamed.
     #[test]
     fn serializing_layer_is_not_a_drive_limit() {
-        let held = |cell: &str, busy_ms, wait_ms| {
+        fn held(cell: &str, busy_ms: u64, wait_ms: u64) -> bool {
             let mut round = round(cell, 3_000, 4096, Mix::WRITE);
             let top = DeviceCounters { busy_ms, write_wait_ms: wait_ms, ..round.top.unwrap() };
             round.top = Some(top);
             is_handed_down_singly(&round)
-        };
+        }
         assert!(held("rnd4k_q32t1.write", 700, 700));
         assert!(held("rnd4k_q8t4.write", 700, 3_900));
         assert!(!held("rnd4k_q32t1.write", 700, 9_100), "enough to choose from");

@@ -206,7 +206,9 @@ mod tests {
 
     #[test]
     fn only_the_drive_itself_holds_the_system() {
-        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        fn owned(names: &[&str]) -> Vec<String> {
+            names.iter().map(ToString::to_string).collect()
+        }
         for (stack, disks, loop_device, said) in [
             (&["vda"][..], &["vda"][..], None, "vda holds the running system"),
             (
@@ -229,7 +231,9 @@ mod tests {
 
     #[test]
     fn failed_files_and_databases_blame_the_drive() {
-        let drive = |errno| DriveError::from_errno("read", Path::new("/mnt/a"), errno);
+        fn drive(errno: Errno) -> DriveError {
+            DriveError::from_errno("read", Path::new("/mnt/a"), errno)
+        }
         let path = PathBuf::from("/mnt/a");
         let device =
             SqlError::Device { database: DatabaseKind::Sqlite, why: "malformed".to_string() };

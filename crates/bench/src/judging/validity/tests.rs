@@ -78,12 +78,12 @@ fn a_healthy_drive_raises_nothing() {
 /// Held back by the kernel, the device has little to do; the file system was blamed.
 #[test]
 fn control_group_limit_is_named_as_limiter() {
-    let of = |iops, bytes_s, requests_s| {
+    fn of(iops: u64, bytes_s: [Option<u64>; 2], requests_s: [Option<u64>; 2]) -> Limiter {
         let mut held = round("rnd4k_q1t1.read", iops, 4096, Mix::READ);
         held.top.as_mut().unwrap().busy_ms = 50;
         let io_limits = Some(IoLimits { bytes_s, requests_s, ..IoLimits::default() });
         limiter(&held, &Environment { io_limits, ..environment() })
-    };
+    }
     let none = [None, None];
     assert_eq!(of(1_900, none, [Some(2_000), None]), Limiter::ControlGroup);
     assert_eq!(of(1_900, none, [None, Some(2_000)]), Limiter::FileSystem, "a limit of writes");
@@ -225,11 +225,11 @@ fn direct_loop_device_is_not_called_cached() {
 
 #[test]
 fn other_users_of_the_drive_are_seen() {
+    fn counted(read_bytes: u64, written_bytes: u64) -> Option<DeviceCounters> {
+        Some(DeviceCounters { read_bytes, written_bytes, ..DeviceCounters::default() })
+    }
     let mut shared = reads(10_000);
     let ours = 10_000 * 4096;
-    let counted = |read_bytes, written_bytes| {
-        Some(DeviceCounters { read_bytes, written_bytes, ..DeviceCounters::default() })
-    };
     shared.disk = counted(ours, ours / 5);
     assert_eq!(ids(&shared, &environment()), [FindingId::OtherIo]);
     shared.disk = counted(ours + ours / 20, 0);
@@ -271,7 +271,9 @@ fn span_within_disk_cache_is_reported() {
 
 #[test]
 fn random_requests_in_a_corner_are_not_seeks() {
-    let corner = || Environment { rpm: Some(7_200.0), whole_bytes: 1 << 30, ..environment() };
+    fn corner() -> Environment {
+        Environment { rpm: Some(7_200.0), whole_bytes: 1 << 30, ..environment() }
+    }
     let small = over(0..1 << 30, reads(90));
     assert_eq!(ids(&small, &corner()), [FindingId::ShortStroke]);
     let evidence = of_round(&small, &corner()).remove(0).evidence;
@@ -443,7 +445,9 @@ fn unseen_small_requests_are_noticed() {
 
 #[test]
 fn path_shared_with_other_drives_is_not_the_drives_fault() {
-    let of = |shared_mb_s| ids(&stream(200), &Environment { shared_mb_s, ..environment() });
+    fn of(shared_mb_s: Option<f64>) -> Vec<FindingId> {
+        ids(&stream(200), &Environment { shared_mb_s, ..environment() })
+    }
     let rate = stream(200).measured.mb_s();
     assert_eq!(of(None), []);
     assert_eq!(of(Some(rate * 1.1)), [FindingId::SharedPath]);

@@ -255,8 +255,7 @@ fn short_deep_round_has_the_device_rate() {
         for servers in [1, 8] {
             let rate = short_rounds(ramp_ms, servers, ms, |_| 1.0)[0];
             assert!((rate - 1.0).abs() < 1e-3, "{ramp_ms} {servers} {ms}: {rate}");
-            let about = |random: &mut Xoshiro256PlusPlus| 0.9 + 0.2 * unit(random);
-            let rates = short_rounds(ramp_ms, servers, ms, about);
+            let rates = short_rounds(ramp_ms, servers, ms, |random| 0.9 + 0.2 * unit(random));
             let far = rates.iter().filter(|rate| (**rate - 1.0).abs() > 0.08).count();
             assert!(far <= 5, "{ramp_ms} {servers} {ms}: {rates:?}");
         }

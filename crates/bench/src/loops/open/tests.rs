@@ -40,10 +40,9 @@ fn poisson_arrivals_queue_as_theory_says() {
 #[test]
 fn a_stall_shows_in_every_request_that_waited() {
     let control = Control::default();
-    let stall = |_: &IoRequest, at: u64| {
+    let mut drive = VirtualQueue::new(129, 1, |_, at| {
         Ok(if (3 * SECOND..3 * SECOND + 1_000_000).contains(&at) { SECOND } else { 100_000 })
-    };
-    let mut drive = VirtualQueue::new(129, 1, stall);
+    });
     let record = plan(Arrivals::Fixed, 1_000.0, 10, &control).run(&mut drive).unwrap();
     let share_above = |ns: u64| {
         let below = record.latencies.count_between(0, ns) as f64;

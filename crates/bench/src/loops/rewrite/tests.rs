@@ -77,7 +77,9 @@ fn cached(cache_bytes: u64) -> impl FnMut(&IoRequest, u64) -> Result<u64, i32> {
 /// A drive that gathers `gather` bytes before it begins to write them, 1 MiB in 10 ms, and then takes what fits
 /// into its cache in 1 ms for each MiB.
 fn gathering(gather: u64, cache: u64) -> impl FnMut(&IoRequest, u64) -> Result<u64, i32> {
-    let medium_ns = |bytes: u64| (bytes * 10_000_000) >> 20;
+    fn medium_ns(bytes: u64) -> u64 {
+        (bytes * 10_000_000) >> 20
+    }
     let (mut gathered, mut clear_ns) = (0, 0);
     move |request, now| {
         let takes_ns = 1_000_000;
@@ -106,12 +108,14 @@ fn gathering(gather: u64, cache: u64) -> impl FnMut(&IoRequest, u64) -> Result<u
 
 /// Ten stretches in parts: their times with the flushes, and without fixed overhead, in ms.
 fn in_parts(len: u64, gather: u64, cache: u64) -> Vec<(u64, Option<u64>)> {
+    fn ms(ns: u64) -> u64 {
+        ns / 1_000_000
+    }
     let control = Control::default();
     let places = (0..10).map(|i| place(i << 30, len)).collect();
     let task = Rewrite { in_parts: true, ..task(places, None, &control) };
     let (outcome, _) = rewritten(task, gathering(gather, cache));
     assert_eq!(outcome.written_bytes, 10 * len);
-    let ms = |ns: u64| ns / 1_000_000;
     outcome.timed.iter().map(|t| (ms(t.ns.unwrap()), t.steady_ns.map(ms))).collect()
 }
 

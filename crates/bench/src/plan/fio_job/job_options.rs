@@ -202,8 +202,10 @@ mod tests {
 
     #[test]
     fn global_sections_count_for_the_jobs_below() {
+        fn of(job: &JobOptions) -> (u64, u32) {
+            (job.blocks().unwrap().0, job.count("iodepth", 1).unwrap())
+        }
         let all = read("[global]\nbs=4k\n[a]\nbs=8k\n[global]\niodepth=2\n[b]\n").unwrap();
-        let of = |job: &JobOptions| (job.blocks().unwrap().0, job.count("iodepth", 1).unwrap());
         assert_eq!((of(&all[0]), of(&all[1])), ((8192, 1), (4096, 2)));
     }
 
@@ -230,7 +232,9 @@ mod tests {
 
     #[test]
     fn quantities_follow_fio() {
-        let blocks = |text: &str| one(text).blocks().map_err(|error| error.to_string());
+        fn blocks(text: &str) -> Result<(u64, u64), String> {
+            one(text).blocks().map_err(|error| error.to_string())
+        }
         for (text, expected) in [
             ("", (4096, 4096)),
             ("bs=4k,8k", (4096, 8192)),
@@ -254,7 +258,9 @@ mod tests {
 
     #[test]
     fn switches_are_on_without_a_value() {
-        let on = |text: &str| one(text).is_on("time_based").map_err(|error| error.to_string());
+        fn on(text: &str) -> Result<bool, String> {
+            one(text).is_on("time_based").map_err(|error| error.to_string())
+        }
         assert_eq!(on("time_based"), Ok(true));
         assert_eq!((on("time_based=0"), on("")), (Ok(false), Ok(false)));
         assert!(on("time_based=yes").unwrap_err().contains("time_based=yes is neither 0 nor 1"));

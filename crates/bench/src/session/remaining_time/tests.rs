@@ -115,10 +115,10 @@ fn shares_are_of_time() {
 /// A dying drive is read again for hours, while nearly all of it is done.
 #[test]
 fn remaining_time_is_unknown_without_progress() {
-    let mut running = running(&[(0, 1000)], None, 100.0);
-    let left = |running: &mut PlannedBytes, second: u64, bytes| {
+    fn left(running: &mut PlannedBytes, second: u64, bytes: u64) -> Option<f64> {
         running.look(second * 1_000_000_000, bytes).1
-    };
+    }
+    let mut running = running(&[(0, 1000)], None, 100.0);
     assert!(left(&mut running, 99, 999).is_some());
     assert!(left(&mut running, 150, 999).is_some());
     assert_eq!(left(&mut running, 160, 999), None);

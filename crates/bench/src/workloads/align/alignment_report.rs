@@ -77,15 +77,18 @@ fn is_flash(drive: &Drive) -> bool {
 
 /// The smallest extra time at an offset that would have been seen with each size, ns.
 fn smallest_extra_ns(seen: &[BlockSizeResult]) -> f64 {
-    let extra_ns = |seen: &BlockSizeResult| match seen.boundaries {
+    seen.iter().map(extra_ns).fold(0.0, f64::max)
+}
+
+fn extra_ns(seen: &BlockSizeResult) -> f64 {
+    match seen.boundaries {
         Boundaries::Alike { resolution } => {
             let fastest =
                 seen.times.iter().map(|(_, time)| time.mean).fold(f64::INFINITY, f64::min);
             resolution * fastest
         }
         _ => f64::INFINITY,
-    };
-    seen.iter().map(extra_ns).fold(0.0, f64::max)
+    }
 }
 
 /// Typical times of accesses of one size, and what those off the boundaries cost.
@@ -186,13 +189,13 @@ mod tests {
     /// The container of logical partitions is wherever its table has room.
     #[test]
     fn an_extended_partition_is_not_called_misaligned() {
-        let target = run_target("sim:wd20ears?partition=63,2048");
-        let mut drive = target.drive().unwrap().clone();
-        let findings = |drive: &Drive| {
+        fn findings(drive: &Drive) -> usize {
             let mut record = TestRecord::new(TestKind::Align);
             of_partitions(&mut record, drive, Some((4096, 0)));
             record.finish(3).findings.len()
-        };
+        }
+        let target = run_target("sim:wd20ears?partition=63,2048");
+        let mut drive = target.drive().unwrap().clone();
         assert_eq!(findings(&drive), 1);
         drive.partitions[0].size_bytes = 1024;
         assert_eq!(findings(&drive), 0);

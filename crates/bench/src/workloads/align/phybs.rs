@@ -153,6 +153,12 @@ fn report(record: &mut TestRecord, pass: &TimedPass, total: u64) {
 
 /// What the passes of each size show. Sizes that disagree show nothing.
 fn judge(all: &[TimedPass], sector: u64) -> Vec<BlockSizeResult> {
+    fn found(seen: &BlockSizeResult) -> Option<(u64, u64)> {
+        match seen.boundaries {
+            Boundaries::Found { sector, shift } => Some((sector, shift % sector)),
+            _ => None,
+        }
+    }
     let mut seen: Vec<BlockSizeResult> = all
         .chunk_by(|a, b| a.size == b.size)
         .filter(|group| group.len() > 1)
@@ -161,10 +167,6 @@ fn judge(all: &[TimedPass], sector: u64) -> Vec<BlockSizeResult> {
     if let (true, Some(pass)) = (seen.is_empty(), all.first()) {
         seen.push(alone(pass));
     }
-    let found = |seen: &BlockSizeResult| match seen.boundaries {
-        Boundaries::Found { sector, shift } => Some((sector, shift % sector)),
-        _ => None,
-    };
     let first = seen.iter().find_map(found);
     let contradiction = seen.iter().filter_map(found).any(|other| Some(other) != first);
     if contradiction {
@@ -291,10 +293,12 @@ mod tests {
 
     #[test]
     fn sizes_must_agree() {
+        fn sector(passes: &[Vec<TimedPass>]) -> Sector {
+            conclude(&judge(&passes.concat(), 512)).sector
+        }
         let four = group(4096, &[0, 512, 1024, 2048], &[1.0, 9.0, 9.0, 9.0]);
         let eight = group(8192, &[0, 512, 1024, 2048, 4096], &[1.0, 9.0, 9.0, 9.0, 1.0]);
         let other = group(8192, &[0, 512, 1024, 2048, 4096], &[1.0, 9.0, 1.0, 1.0, 1.0]);
-        let sector = |passes: &[Vec<TimedPass>]| conclude(&judge(&passes.concat(), 512)).sector;
         assert_eq!(sector(&[four.clone(), eight]), Sector::Found { bytes: 4096, shift: 0 });
         let Sector::Unknown(why) = sector(&[four, other]) else { panic!() };
         assert!(why.contains("different sectors"), "{why}");

@@ -156,10 +156,16 @@ mod tests {
 
     #[test]
     fn the_smallest_size_that_shows_boundaries_decides() {
+        fn hidden() -> Boundaries {
+            Boundaries::Hidden("noise".to_string())
+        }
+        fn unknown() -> Sector {
+            Sector::Unknown("noise".to_string())
+        }
+        fn sector(bytes: u64, shift: u64) -> Sector {
+            Sector::Found { bytes, shift }
+        }
         let alike = Boundaries::Alike { resolution: 0.2 };
-        let hidden = || Boundaries::Hidden("noise".to_string());
-        let unknown = || Sector::Unknown("noise".to_string());
-        let sector = |bytes, shift| Sector::Found { bytes, shift };
         for (small, large, sector) in [
             (found(4096, 512), alike.clone(), sector(4096, 512)),
             (found(4096, 0), found(16_384, 4096), sector(4096, 0)),
@@ -177,7 +183,9 @@ mod tests {
 
     #[test]
     fn wild_times_hide_the_answer_with_a_reason() {
-        let wild = |offset| OffsetTimes { offset, ns: vec![1e6, 9e6, 30e6, 2e6, 80e6] };
+        fn wild(offset: u64) -> OffsetTimes {
+            OffsetTimes { offset, ns: vec![1e6, 9e6, 30e6, 2e6, 80e6] }
+        }
         let seen = judge(&[wild(0), wild(512), wild(1024)], 4096, 512);
         let Boundaries::Hidden(why) = seen.boundaries else { panic!("{seen:?}") };
         assert!(why.contains("4 KiB writes"), "{why}");

@@ -170,13 +170,15 @@ mod tests {
 
     #[test]
     fn each_access_is_timed_and_failure_ends_them() {
+        fn service(request: &IoRequest, _: u64) -> Result<u64, i32> {
+            match request.offset {
+                8192 => Err(libc::EIO),
+                offset => Ok(1_000 + offset),
+            }
+        }
         let control = Control::default();
         let fresh = WriteData::Fresh(Payload::new(1, 1));
         let task = |places: &[u64]| writes(places, 4096, fresh, &control);
-        let service = |request: &IoRequest, _: u64| match request.offset {
-            8192 => Err(libc::EIO),
-            offset => Ok(1_000 + offset),
-        };
         let accessed = task(&[512, 0, 1024]).run(&mut VirtualQueue::new(2, 1, service)).unwrap();
         assert_eq!(accessed.ns, [1_512.0, 1_000.0, 2_024.0]);
         let accessed = task(&[0, 8192, 0]).run(&mut VirtualQueue::new(2, 1, service)).unwrap();

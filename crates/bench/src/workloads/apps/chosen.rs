@@ -103,7 +103,9 @@ fn sources(options: &AppsOptions) -> Vec<TraceSource> {
 
 /// A name without what separates the parts of metric keys.
 fn cell_of(name: &str) -> String {
-    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
-    let cell: String = name.chars().map(plain).collect();
+    let cell: String = name
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' })
+        .collect();
     if cell.is_empty() { "trace".to_string() } else { cell.to_lowercase() }
 }

@@ -102,8 +102,8 @@ pub(super) fn report(record: &mut TestRecord, figures: &[TraceFigures], options:
 fn scores(traces: &[&TraceFigures]) -> Vec<f64> {
     let rounds = traces.iter().map(|trace| trace.values("run_s").len()).min().unwrap_or(0);
     let score = |round: usize| {
-        let share = |trace: &&TraceFigures| (trace.think_s / trace.values("run_s")[round]).ln();
-        let sum: f64 = traces.iter().map(share).sum();
+        let sum: f64 =
+            traces.iter().map(|trace| (trace.think_s / trace.values("run_s")[round]).ln()).sum();
         100.0 * (sum / traces.len() as f64).exp()
     };
     (0..rounds).map(score).collect()

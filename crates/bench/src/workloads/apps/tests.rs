@@ -13,7 +13,7 @@ fn suite(traces: &[&str]) -> Suite {
 /// Run time is think time and waiting, and a disk makes its user wait longer than flash does.
 #[test]
 fn disk_keeps_applications_waiting_and_flash_hardly_does() {
-    let run = |model: &str| {
+    fn run(model: &str) -> (f64, f64) {
         let result = done(run_on(model, suite(&["word"])));
         let get = |quantity: &str| value(&result, &format!("apps.word.{quantity}")).unwrap();
         let sum = get("think_s") + get("busy_s");
@@ -25,7 +25,7 @@ fn disk_keeps_applications_waiting_and_flash_hardly_does() {
             (5_407, 107_000_000 / 4096 * 4096 + 95_000_000 / 4096 * 4096)
         );
         (get("think_s"), get("busy_s"))
-    };
+    }
     let (disk, flash) = (run("sim:hgst-7k1000"), run("sim:toshiba-xg6-1tb"));
     assert_eq!(disk.0, flash.0);
     assert!(disk.1 > 10.0 * flash.1, "{disk:?} and {flash:?}");

@@ -122,7 +122,9 @@ fn a_stopped_copy_leaves_nothing() {
 
 #[test]
 fn mistakes_are_named() {
-    let wrong = |change: fn(&mut CopyOptions)| CopyWorkload.check(&suite(change)).unwrap_err();
+    fn wrong(change: fn(&mut CopyOptions)) -> String {
+        CopyWorkload.check(&suite(change)).unwrap_err()
+    }
     assert!(wrong(|options| options.sets.clear()).contains("copy.sets"));
     assert!(wrong(|options| options.sets = vec![CopySet::Large; 2]).contains("twice"));
     assert!(wrong(|options| options.block = Bytes(1)).contains("copy.block"));

@@ -39,9 +39,10 @@ fn rate(timed: &TimedRegion) -> Option<f64> {
 
 /// The curve of stretches that follow each other, as far as they do.
 pub(super) fn continuous(timed: &[TimedRegion]) -> Vec<CurveStep> {
-    let step =
-        |t: &TimedRegion| Some(CurveStep { from: t.offset, to: t.offset + t.len, mb_s: rate(t)? });
-    timed.iter().filter_map(step).collect()
+    timed
+        .iter()
+        .filter_map(|t| Some(CurveStep { from: t.offset, to: t.offset + t.len, mb_s: rate(t)? }))
+        .collect()
 }
 
 /// Time of a sample, ns: at its steady pace where it has one.
@@ -261,9 +262,11 @@ mod tests {
 
     #[test]
     fn samples_cover_nearest_bytes_failed_ones_none() {
+        fn step(from: u64, to: u64, mb_s: f64) -> CurveStep {
+            CurveStep { from: from * MB, to: to * MB, mb_s }
+        }
         let failed = TimedRegion { ns: None, ..timed(50, 2, 1) };
         let curve = sampled(&[timed(79, 2, 20), timed(19, 2, 10), failed], 0, 100 * MB, 0);
-        let step = |from: u64, to: u64, mb_s| CurveStep { from: from * MB, to: to * MB, mb_s };
         assert_eq!(curve, [step(0, 50, 200.0), step(50, 100, 100.0)]);
         let behind = sampled(&[timed(79, 2, 20), timed(19, 2, 10)], 40 * MB, 100 * MB, 0);
         assert_eq!(behind, [step(40, 100, 100.0)]);
@@ -293,10 +296,9 @@ mod tests {
     #[test]
     fn piece_across_an_edge_locates_the_edge() {
         // Edge at 130 MB: 30 MB at 100 MB/s and 70 MB at 50 MB/s take 1.7 s.
-        let zone = |from: u64, to: u64, mb_s, pieces| CurveZone {
-            step: CurveStep { from: from * MB, to: to * MB, mb_s },
-            pieces,
-        };
+        fn zone(from: u64, to: u64, mb_s: f64, pieces: usize) -> CurveZone {
+            CurveZone { step: CurveStep { from: from * MB, to: to * MB, mb_s }, pieces }
+        }
         let zones = without_straddlers(vec![
             zone(0, 10, 120.0, 1),
             zone(10, 100, 100.0, 9),
@@ -315,8 +317,12 @@ mod tests {
     /// After a stop that was not at a multiple of a page, the next run begins at the page before.
     #[test]
     fn a_curve_ends_where_the_next_run_begins() {
-        let step = |from, to| CurveStep { from, to, mb_s: 100.0 };
-        let curve = || vec![step(0, 5000), step(5000, 10_000)];
+        fn step(from: u64, to: u64) -> CurveStep {
+            CurveStep { from, to, mb_s: 100.0 }
+        }
+        fn curve() -> Vec<CurveStep> {
+            vec![step(0, 5000), step(5000, 10_000)]
+        }
         assert_eq!(up_to(curve(), 10_000), curve());
         assert_eq!(up_to(curve(), 8192), [step(0, 5000), step(5000, 8192)]);
         assert_eq!(up_to(curve(), 5000), [step(0, 5000)]);
@@ -326,11 +332,13 @@ mod tests {
 
     #[test]
     fn long_curves_are_shortened_without_losing_time() {
+        fn time(curve: &[CurveStep]) -> f64 {
+            curve.iter().map(|s| s.seconds()).sum()
+        }
         let pieces: Vec<TimedRegion> = (0..5000).map(|i| timed(i, 1, 1 + i % 7)).collect();
         let curve = continuous(&pieces);
         let short = merged(&curve);
         assert!(short.len() <= POINTS_MAX && short.len() > POINTS_MAX / 2);
-        let time = |curve: &[CurveStep]| curve.iter().map(|s| s.seconds()).sum::<f64>();
         assert!((time(&curve) - time(&short)).abs() < 1e-9);
     }
 }

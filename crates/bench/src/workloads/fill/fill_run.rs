@@ -245,8 +245,8 @@ impl FillRun<'_> {
         behind: u64,
     ) -> Option<String> {
         let rates: Vec<f64> = samples.iter().map(|step| step.mb_s).collect();
-        let visit = |t: &TimedRegion| Some((t.offset, curve::steady_rate(t)?));
-        let visits: Vec<(u64, f64)> = timed.iter().filter_map(visit).collect();
+        let visits: Vec<(u64, f64)> =
+            timed.iter().filter_map(|t| Some((t.offset, curve::steady_rate(t)?))).collect();
         let drifts: Vec<Option<f64>> =
             timed.iter().filter(|t| t.ns.is_some()).map(|t| t.drift).collect();
         match self.disk {

@@ -138,11 +138,11 @@ mod tests {
 
     #[test]
     fn samples_that_change_their_pace_are_doubted() {
-        let drifts = |odd: usize| {
+        fn drifts(odd: usize) -> Vec<Option<f64>> {
             let drift =
                 |i| if i < odd { [Some(0.1), None][i % 2] } else { Some([0.01, -0.05][i % 2]) };
-            (0..128).map(drift).collect::<Vec<_>>()
-        };
+            (0..128).map(drift).collect()
+        }
         assert_eq!(of_halves(&drifts(12)), None);
         let doubt = of_halves(&drifts(13)).unwrap();
         assert!(doubt.contains("13 of 128 samples change rate"), "{doubt}");

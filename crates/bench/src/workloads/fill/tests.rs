@@ -94,6 +94,12 @@ fn errors(curve: &[(f64, f64)], disk: &HardDisk) -> Vec<f64> {
 
 /// The full curve and the samples show the steps there are and no other.
 fn check_disk(model: &str) {
+    fn time(result: &TestResult) -> f64 {
+        value(result, "fill.whole.time_s").unwrap()
+    }
+    fn written(result: &TestResult) -> f64 {
+        value(result, "fill.write.written_bytes").unwrap()
+    }
     let target = format!("sim:{model}");
     let (full, sampled) = (fill(&target, FillMode::Full), fill(&target, FillMode::Sampled));
     let params = model_named(model).unwrap().hdd.unwrap();
@@ -113,10 +119,8 @@ fn check_disk(model: &str) {
     let off = errors(&points(&sampled, "fill.write.mb_s"), &disk);
     let far = off.iter().filter(|off| **off > 0.002).count();
     assert!(far * 20 <= off.len(), "{model}: {far} of {} samples", off.len());
-    let time = |result| value(result, "fill.whole.time_s").unwrap();
     assert!((time(&full) / disk.full_pass_s() - 1.0).abs() < 0.005, "{model}: {}", time(&full));
     assert!((time(&sampled) / time(&full) - 1.0).abs() < 0.01, "{model}: {}", time(&sampled));
-    let written = |result| value(result, "fill.write.written_bytes").unwrap();
     assert!((capacity - written(&full)).abs() < 4096.0);
     assert!(written(&sampled) <= capacity * 0.005);
     let difference = curve_difference(&sampled, &full, 100);
@@ -321,7 +325,7 @@ fn burst_does_not_change_disk_samples() {
 /// One sample stands for the whole drive, and is the rate of one place.
 #[test]
 fn fill_with_few_places_has_no_curve() {
-    let ended = |target: &str| {
+    fn ended(target: &str) -> Option<f64> {
         let result = fill_of(target, FillMode::Sampled);
         assert_eq!(result.status, TestStatus::Failed);
         assert!(!has(&result, FindingId::SampledCache));
@@ -329,7 +333,7 @@ fn fill_with_few_places_has_no_curve() {
         assert!(!has_zone_curve(&result));
         assert!(value(&result, "fill.write.written_bytes").unwrap() > 1e9);
         value(&result, "fill.write.mean_mb_s")
-    };
+    }
     let few = ended("sim:usb-16tb?fault=gone");
     assert_eq!(few, None, "less than sixteen places in twenty seconds");
     assert!(ended("sim:wd4000aaks?fault=gone").is_some(), "more");
@@ -362,8 +366,10 @@ fn only_positions_of_a_disk_have_zones() {
 /// Between runs a cache recovers: what was written before a stop does not count as part of the stream that fills it.
 #[test]
 fn resumed_fill_finds_the_knee_of_one_stream() {
+    fn knee(result: &TestResult) -> f64 {
+        value(result, "fill.knee.knee_bytes").unwrap()
+    }
     let whole = fill_of("sim:samsung-860evo-250?fill=0", FillMode::Full);
-    let knee = |result: &TestResult| value(result, "fill.knee.knee_bytes").unwrap();
     let behind = |gb: f64| {
         let mut earlier = whole.clone();
         let curve =

@@ -39,20 +39,25 @@ pub fn could_not_tell(record: &mut TestRecord, what: &str, why: &str) {
 }
 
 pub fn rotation(record: &mut TestRecord, turn: &CommonPeriod) {
-    let rpm = |turn_ns: f64| 60e9 / turn_ns;
     let (value, margin) = (rpm(turn.period), rpm(turn.period) * turn.margin / turn.period);
     record.estimate_within("rotation.rpm", value, margin);
 }
 
+fn rpm(turn_ns: f64) -> f64 {
+    60e9 / turn_ns
+}
+
 pub fn zones(record: &mut TestRecord, map: &ZoneMap) {
+    fn figures(zone: &Zone) -> ZoneFigures {
+        ZoneFigures {
+            start: zone.start,
+            end: zone.end,
+            margin: zone.margin,
+            mb_s: zone.mb_s,
+            mb_s_margin: (RATE_ERROR + zone.off_share) * zone.mb_s,
+        }
+    }
     let span = map.zones.last().map_or(1.0, |zone| zone.end);
-    let figures = |zone: &Zone| ZoneFigures {
-        start: zone.start,
-        end: zone.end,
-        margin: zone.margin,
-        mb_s: zone.mb_s,
-        mb_s_margin: (RATE_ERROR + zone.off_share) * zone.mb_s,
-    };
     zone_figures::report(record, &map.zones.iter().map(figures).collect::<Vec<_>>(), span);
     for (number, zone) in (1..).zip(&map.zones) {
         let key = format!("zone{number:02}.track_bytes");
@@ -96,6 +101,9 @@ pub fn heads(record: &mut TestRecord, order: HeadOrder) {
 
 /// The seek profile, and what it means for access times over parts of the drive.
 pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn_ns: f64) {
+    fn share(i: usize) -> f64 {
+        i as f64 / (CURVE_POINTS - 1) as f64
+    }
     if profile.shows_overhead {
         movements(record, profile);
     } else {
@@ -105,10 +113,8 @@ pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn
             "no access within a track was missed; the curve has the overhead in it",
         );
     }
-    let share = |i: usize| i as f64 / (CURVE_POINTS - 1) as f64;
     let distances: Vec<f64> = (0..CURVE_POINTS).map(share).collect();
     let fitted = distances.iter().map(|&d| profile.curve.ns(d).max(0.0) / 1e6).collect();
-    let percent = |shares: &[f64]| shares.iter().map(|d| d * 100.0).collect::<Vec<_>>();
     record.curve("seek.ms", ("%", "ms"), percent(&distances), fitted);
     let (at, measured): (Vec<f64>, Vec<f64>) =
         profile.points.iter().map(|(d, bounds)| (*d, bounds.value / 1e6)).unzip();
@@ -121,6 +127,10 @@ pub fn seeks(record: &mut TestRecord, profile: &SeekProfile, map: &ZoneMap, turn
     });
     let modelled: Vec<f64> = modelled.collect();
     record.curve("access.ms", ("bytes", "ms"), spans, modelled);
+}
+
+fn percent(shares: &[f64]) -> Vec<f64> {
+    shares.iter().map(|d| d * 100.0).collect()
 }
 
 fn movements(record: &mut TestRecord, profile: &SeekProfile) {
@@ -239,7 +249,9 @@ pub fn write_buffer(record: &mut TestRecord, fillings: &[f64]) {
 }
 
 pub fn flush_cost(record: &mut TestRecord, times: &WriteTimes) {
-    let us = |ns: f64| (ns / 1e3).max(0.0);
+    fn us(ns: f64) -> f64 {
+        (ns / 1e3).max(0.0)
+    }
     let (cached, flushed) = (times.cached, times.flushed);
     let high = us(flushed.within.high - cached.within.low);
     let low = us(flushed.within.low - cached.within.high);

@@ -193,9 +193,9 @@ mod tests {
 
     #[test]
     fn band_divides_all_distances() {
-        let mib = |beginnings: &[u64]| {
+        fn mib(beginnings: &[u64]) -> Option<f64> {
             band_of(beginnings).map(|band| (band.bytes / STRIDE as f64 * 10.0).round() / 10.0)
-        };
+        }
         assert_eq!(mib(&[7, 27, 47, 87]), Some(20.0));
         assert_eq!(mib(&[7, 37, 82, 97]), Some(15.0));
         assert_eq!(mib(&[7, 37, 81, 97]), Some(15.0));

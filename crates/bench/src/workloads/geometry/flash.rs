@@ -69,8 +69,10 @@ pub fn map_span(session: &Session<'_>, record: &mut TestRecord) -> Result<MapSpa
     spans.push(len);
     let mut points = Vec::new();
     for span in spans {
+        fn us(iops: f64) -> f64 {
+            1e6 / iops.max(f64::MIN_POSITIVE)
+        }
         let part = whole.start..whole.start + span;
-        let us = |iops: f64| 1e6 / iops.max(f64::MIN_POSITIVE);
         let mut last = us(rate(session, record, part.clone(), 1)?);
         let first = points.first().map_or(last, |&(_, us)| us);
         // The map of a wide span is at hand only once most of it was asked for.

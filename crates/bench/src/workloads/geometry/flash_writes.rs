@@ -256,9 +256,9 @@ mod tests {
 
     #[test]
     fn map_unit_is_where_writes_become_faster() {
-        let sizes = |times: &[f64]| -> Vec<(u64, MedianTime)> {
+        fn sizes(times: &[f64]) -> Vec<(u64, MedianTime)> {
             times.iter().enumerate().map(|(i, &ns)| (512 << i, median(ns))).collect()
-        };
+        }
         assert_eq!(unit_of(&sizes(&[80.0, 81.0, 83.0, 30.0, 35.0, 45.0])), Some(4096));
         assert_eq!(unit_of(&sizes(&[30.0, 31.0, 33.0, 40.0, 55.0])), None);
     }

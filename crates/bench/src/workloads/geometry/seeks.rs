@@ -119,7 +119,9 @@ impl FittedSeeks {
     /// Mean over two random cylinders of a share of the stroke.
     fn average_within(&self, stroke: f64) -> f64 {
         const STEPS: usize = 1000;
-        let at = |i: usize| (i as f64 + 0.5) / STEPS as f64;
+        fn at(i: usize) -> f64 {
+            (i as f64 + 0.5) / STEPS as f64
+        }
         (0..STEPS).map(|i| 2.0 * (1.0 - at(i)) * self.ns(at(i) * stroke)).sum::<f64>()
             / STEPS as f64
     }
@@ -413,9 +415,9 @@ mod tests {
         let mut held = 0;
         for seed in 0..200 {
             let mut draw = Draw::new(seed);
-            let time =
-                |i: usize| 2e6 + if i.is_multiple_of(6) { 1e5 } else { 0.0 } + draw.share() * 8e6;
-            let times: Vec<f64> = (0..NEXT_TRACK_PAIRS).map(time).collect();
+            let times: Vec<f64> = (0..NEXT_TRACK_PAIRS)
+                .map(|i| 2e6 + if i.is_multiple_of(6) { 1e5 } else { 0.0 } + draw.share() * 8e6)
+                .collect();
             let found = shortest_movement(&times, 8e6).unwrap();
             held += usize::from((found.low..=found.high).contains(&2e6));
         }

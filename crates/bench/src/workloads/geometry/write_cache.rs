@@ -77,11 +77,14 @@ impl CacheFilling {
     /// Of the times of all writes, of which the one at `full` was the first that waited.
     fn of(times: &[f64], full: usize) -> Self {
         let (before, behind) = times.split_at(full);
-        let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;
         let bytes = full as f64 * FILLING_BLOCK as f64;
         let empties = if behind.len() < BEHIND { 0.0 } else { mean(before) / mean(behind) };
         Self { bytes, empties: empties.min(1.0) }
     }
+}
+
+fn mean(times: &[f64]) -> f64 {
+    times.iter().sum::<f64>() / times.len().max(1) as f64
 }
 
 pub struct WriteProbe<'s, 'a> {

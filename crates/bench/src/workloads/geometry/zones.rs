@@ -51,9 +51,10 @@ impl ZoneMap {
     /// are equally wide, so that bytes over bytes per track count them.
     pub fn stroke_share(&self, offset: f64) -> f64 {
         let tracks = |from: f64, to: f64| {
-            let of =
-                |zone: &Zone| (to.min(zone.end) - from.max(zone.start)).max(0.0) / zone.track_bytes;
-            self.zones.iter().map(of).sum::<f64>()
+            self.zones
+                .iter()
+                .map(|zone| (to.min(zone.end) - from.max(zone.start)).max(0.0) / zone.track_bytes)
+                .sum::<f64>()
         };
         let end = self.zones.last().map_or(1.0, |zone| zone.end);
         tracks(0.0, offset) / tracks(0.0, end).max(f64::MIN_POSITIVE)
@@ -289,7 +290,9 @@ mod tests {
 
     #[test]
     fn one_wrong_place_never_outvotes_the_others() {
-        let kept = |values: &[f64]| longest_falling(values, 1.005);
+        fn kept(values: &[f64]) -> Vec<bool> {
+            longest_falling(values, 1.005)
+        }
         assert_eq!(kept(&[10.0, 10.0, 9.0, 8.0]), [true; 4]);
         assert_eq!(kept(&[5.0, 10.0, 9.0, 8.0]), [false, true, true, true]);
         assert_eq!(kept(&[10.0, 9.0, 12.0, 8.0, 8.03]), [true, true, false, true, true]);

@@ -337,13 +337,15 @@ mod tests {
 
     #[test]
     fn repeated_entry_counts_if_the_log_changed() {
-        let of = |hours: &[u64]| Health {
-            self_tests: hours
-                .iter()
-                .map(|hours| entry("Completed without error", *hours))
-                .collect(),
-            ..Health::default()
-        };
+        fn of(hours: &[u64]) -> Health {
+            Health {
+                self_tests: hours
+                    .iter()
+                    .map(|hours| entry("Completed without error", *hours))
+                    .collect(),
+                ..Health::default()
+            }
+        }
         assert_eq!(newest(&of(&[7]), &of(&[7])), None);
         for (before, now) in [(&[7][..], &[7, 7][..]), (&[7], &[8, 7]), (&[7, 6, 5], &[7, 7, 6])] {
             assert!(newest(&of(before), &of(now)).is_some(), "{before:?} {now:?}");

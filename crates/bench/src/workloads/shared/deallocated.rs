@@ -133,7 +133,9 @@ mod tests {
 
     #[test]
     fn an_unreadable_place_is_left_to_the_tests() {
-        let offsets = || Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1);
+        fn offsets() -> Offsets {
+            Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, 1)
+        }
         let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Err(libc::EIO));
         assert_eq!(SampleBlocks { offsets: offsets() }.run(&mut drive).unwrap(), None);
         let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(1_000));

@@ -86,15 +86,15 @@ mod tests {
     /// Where the speed is unknown, that of the fastest disks is the bound; a drive may be an SSD behind a bridge.
     #[test]
     fn fastest_rotation_bounds_disk_of_unknown_speed() {
-        let (_file, disk) = changed_model("wd40efrx", &[("rotation_rpm", "")]);
-        let lies = |target: &str, cells: &[&str]| {
+        fn lies(target: &str, cells: &[&str]) -> Option<String> {
             let mut suite = suite_of(TestKind::Transfer);
             (suite.rounds, suite.transfer.time.0) = (2, 1.0);
             suite.transfer.cells = cells.iter().map(|cell| cell.parse().unwrap()).collect();
             let result = run_on(target, suite);
             let of = |finding: &Finding| finding.id == FindingId::FlushIgnored;
             result.findings.iter().find(|finding| of(finding)).map(|it| it.evidence.clone())
-        };
+        }
+        let (_file, disk) = changed_model("wd40efrx", &[("rotation_rpm", "")]);
         let both = ["rnd4k_q1t1.read", "rnd4k_q1t1.sync"];
         assert_eq!(lies(&disk, &both), None);
         let lying = format!("{disk}?fault=flush-lies");
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn ignored_flush_is_found_on_flash_and_disks() {
-        let findings = |test: TestKind, target: &str| {
+        fn findings(test: TestKind, target: &str) -> Vec<FindingId> {
             let mut suite = suite_of(test);
             (suite.rounds, suite.tiny_writes.writes) = (3, 300);
             (suite.tiny_writes.time.0, suite.transfer.time.0) = (0.1, 0.2);
@@ -114,8 +114,8 @@ mod tests {
             let result = run_on(target, suite);
             let flush = [FindingId::FreeFlush, FindingId::FlushIgnored];
             let ids = result.findings.iter().map(|finding| finding.id);
-            ids.filter(|id| flush.contains(id)).collect::<Vec<_>>()
-        };
+            ids.filter(|id| flush.contains(id)).collect()
+        }
         for (model, expected) in [
             ("pm871b-128", FindingId::FreeFlush),
             ("kioxia-bg4-128", FindingId::FreeFlush),

@@ -33,10 +33,10 @@ mod tests {
 
     #[test]
     fn parts_impossible_on_a_foreign_server_are_reported() {
-        let of = |database, url: &str| {
+        fn of(database: DatabaseKind, url: &str) -> (SqlOptions, Vec<String>) {
             let options = SqlOptions { url: Some(url.to_string()), ..SqlOptions::default() };
             possible(&options, database, None)
-        };
+        }
         let (options, remarks) = of(DatabaseKind::Mariadb, "mysql://h/d");
         assert!(!options.parts.contains(&SqlPart::Backup) && options.parts.len() == 3);
         assert_eq!(remarks, ["MariaDB: no backup and restore: the server is not the test's own"]);

@@ -203,14 +203,14 @@ fn simulated_disk_scans_at_rate_and_seeks() {
 
 #[test]
 fn concurrent_commits_share_flushes_like_the_database() {
-    let rates = |database| {
+    fn rates(database: DatabaseKind) -> [f64; 2] {
         let options = suite(|options| {
             (options.databases, options.parts) = (vec![database], vec![SqlPart::Commit]);
             (options.clients, options.commit_time) = (vec![1, 16], Secs(2.0));
         });
         let disk = run_on("sim:wd40efrx", options);
         [1, 16].map(|clients| of(&disk, &format!("{database}.commit_c{clients}.commits_s")))
-    };
+    }
     let [one, many] = rates(DatabaseKind::Postgres);
     assert!(many > 8.0 * one, "{one} and {many} commits/s");
     let [one, many] = rates(DatabaseKind::Sqlite);
@@ -220,7 +220,7 @@ fn concurrent_commits_share_flushes_like_the_database() {
 /// A commit that is faster than its flush: durability is off, or something between lies.
 #[test]
 fn commits_not_waiting_for_the_drive_are_noticed() {
-    let noticed = |commit_iops: u64, floor_flushes: u64, commit_flushes: u64| {
+    fn noticed(commit_iops: u64, floor_flushes: u64, commit_flushes: u64) -> bool {
         let mut record = TestRecord::new(TestKind::Sql);
         for (cell, iops, flushes) in
             [("flush", 1_000, floor_flushes), ("commit_c1", commit_iops, commit_flushes)]
@@ -232,7 +232,7 @@ fn commits_not_waiting_for_the_drive_are_noticed() {
         }
         flush_floor::compare(&mut record, "sqlite.flush", "sqlite.commit_c1");
         finding(&record.finish(1), FindingId::CommitNotDurable).is_some()
-    };
+    }
     assert!(noticed(20_000, 1_000, 0));
     assert!(noticed(20_000, 0, 0), "the drive counts no flushes");
     assert!(!noticed(900, 1_000, 900), "it takes as long as a flush");
@@ -242,7 +242,9 @@ fn commits_not_waiting_for_the_drive_are_noticed() {
 
 #[test]
 fn mistakes_are_named_before_anything_runs() {
-    let wrong = |change: fn(&mut SqlOptions)| SqlWorkload.check(&suite(change)).unwrap_err();
+    fn wrong(change: fn(&mut SqlOptions)) -> String {
+        SqlWorkload.check(&suite(change)).unwrap_err()
+    }
     assert!(wrong(|options| options.databases.clear()).contains("sql.databases"));
     assert!(wrong(|options| options.parts = vec![SqlPart::Restore]).contains("backup"));
     assert!(wrong(|options| options.clients = vec![0]).contains("256"));
@@ -260,12 +262,12 @@ fn mistakes_are_named_before_anything_runs() {
 
 #[test]
 fn databases_and_urls_are_chosen_by_name() {
-    let chosen = |names: &[&str]| {
+    fn chosen(names: &[&str]) -> (Vec<DatabaseKind>, Option<String>) {
         let databases = names.iter().map(|name| (*name).to_string()).collect();
         let mut suite = suite(|_| ());
         SqlWorkload.apply(&Overrides { databases, ..Overrides::default() }, &mut suite).unwrap();
         (suite.sql.databases, suite.sql.url)
-    };
+    }
     let both = vec![DatabaseKind::Sqlite, DatabaseKind::Postgres];
     assert_eq!(chosen(&["sqlite", "postgresql"]), (both, None));
     for (url, database) in [

@@ -52,13 +52,12 @@ impl RoundLog {
         let each = |figure: fn(&crate::judging::round::Round) -> f64| {
             self.cells.iter().map(|cell| of_cell(cell).map_or(0.0, figure)).collect()
         };
-        let written = |round: &crate::judging::round::Round| {
-            round.measured.recorder.writes * round.load_block_bytes()
-        };
         let sum = RoundSum {
             rates: each(|round| round.measured.iops()),
             latencies_us: each(|round| round.measured.recorder.latencies.mean() / 1e3),
-            written_bytes: of_round().map(written).sum(),
+            written_bytes: of_round()
+                .map(|round| round.measured.recorder.writes * round.load_block_bytes())
+                .sum(),
             load_s: of_round().map(|round| round.window_s).sum(),
         };
         self.rounds.push(sum);
@@ -99,18 +98,18 @@ const QUANTITIES: [CellQuantity; 2] = [
 
 /// The rounds of an interrupted run; nothing if it had other cells.
 fn rounds_of(result: &TestResult, cells: &[String]) -> Option<Vec<RoundSum>> {
+    fn step(sums: &[f64], round: usize) -> f64 {
+        let before = if round == 0 { 0.0 } else { sums[round - 1] };
+        sums[round] - before
+    }
     let y = |key: &str| series_of(result, key).map(|series| &series.y);
     let (written, seconds) = (y("rounds.written_bytes")?, y("rounds.time_s")?);
     let of_cells = |quantity: &str| -> Option<Vec<&Vec<f64>>> {
-        let of_cell = |cell: &String| y(&format!("{cell}.{quantity}"));
-        let all: Option<Vec<&Vec<f64>>> = cells.iter().map(of_cell).collect();
+        let all: Option<Vec<&Vec<f64>>> =
+            cells.iter().map(|cell| y(&format!("{cell}.{quantity}"))).collect();
         all.filter(|all| all.iter().all(|y| y.len() == written.len()))
     };
     let (rates, latencies) = (of_cells("round_iops")?, of_cells("round_lat_mean_us")?);
-    let step = |sums: &[f64], round: usize| {
-        let before = if round == 0 { 0.0 } else { sums[round - 1] };
-        sums[round] - before
-    };
     let round = |round: usize| RoundSum {
         rates: rates.iter().map(|y| y[round]).collect(),
         latencies_us: latencies.iter().map(|y| y[round]).collect(),

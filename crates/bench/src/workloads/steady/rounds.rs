@@ -44,8 +44,7 @@ impl SteadyRounds {
         let options = session.plan.suite.steady.clone();
         let span = session.span(session.device());
         let names = cells.iter().map(Cell::to_string).collect();
-        let is_tracked = |index: &usize| options.is_tracked(&cells[*index]);
-        let tracked = (0..cells.len()).filter(is_tracked).collect();
+        let tracked = (0..cells.len()).filter(|index| options.is_tracked(&cells[*index])).collect();
         let log = RoundLog::new(names, session.earlier());
         let size = span.end - span.start;
         let is_flash = session.target.drive().is_some_and(|drive| !drive.rotational_hint);
@@ -238,7 +237,6 @@ impl Resumable for SteadyRounds {
 
 /// In which way a cell breaks the rule.
 fn fault(cell: &str, state: &SteadyState) -> Option<String> {
-    let percent = |share: f64| rounded(share.abs() * 100.0);
     (!state.reached).then(|| {
         let way = if state.drift_share < 0.0 { "fall" } else { "rise" };
         format!(
@@ -247,4 +245,8 @@ fn fault(cell: &str, state: &SteadyState) -> Option<String> {
             percent(state.drift_share)
         )
     })
+}
+
+fn percent(share: f64) -> String {
+    rounded(share.abs() * 100.0)
 }

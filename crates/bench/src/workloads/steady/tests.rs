@@ -114,6 +114,9 @@ const FLAT_NS: f64 = 100_000.0;
 /// Drives of known truth, with what must be found of them.
 #[test]
 fn drive_is_steady_only_for_the_right_reason() {
+    fn from_purge(options: &mut SteadyOptions) {
+        (options.passes, options.window_volume, options.rounds_max) = (0, 1.0, 200);
+    }
     // Flat: the first five rounds, at its rate.
     let flat = run_shaped(|_, _| FLAT_NS, suite(|_| ()));
     assert_eq!(flat.reason, None);
@@ -133,9 +136,6 @@ fn drive_is_steady_only_for_the_right_reason() {
     assert!(value(&saw, &format!("steady.{CELL}.range_ratio")).unwrap() > 0.4);
     // A fast cache of half the drive, from a purge on: its flat rate is not taken for the drive's.
     let cache = |written, _: f64| if written < 16 * MIB { FLAT_NS / 10.0 } else { FLAT_NS };
-    let from_purge = |options: &mut SteadyOptions| {
-        (options.passes, options.window_volume, options.rounds_max) = (0, 1.0, 200);
-    };
     let ended = run_shaped(cache, suite(from_purge));
     assert!((iops(&ended) / 10_000.0 - 1.0).abs() < 0.01, "{}", iops(&ended));
     assert!(has(&ended, FindingId::SlowWhenSteady) && !has(&ended, FindingId::NotSteady));
@@ -150,6 +150,12 @@ fn drive_is_steady_only_for_the_right_reason() {
 
 #[test]
 fn rounds_end_at_volume_and_can_track_latency() {
+    fn latency(options: &mut SteadyOptions) {
+        options.figure = TrackedFigure::MeanLatency;
+        options.cells =
+            ["rnd4k_q1t1.write", "rnd4k_q1t1.read"].map(|it| it.parse().unwrap()).into();
+        options.tracking = vec!["rnd4k_q1t1.write".parse().unwrap()];
+    }
     let bounded = |options: &mut SteadyOptions| {
         (options.passes, options.volume_max, options.rounds_max) = (0, 2.0, 500);
         options.window_volume = 1.0;
@@ -158,12 +164,6 @@ fn rounds_end_at_volume_and_can_track_latency() {
     let written = points(&drift, "steady.rounds.written_bytes");
     let all = written[written.len() - 1].1 / (32 * MIB) as f64;
     assert!((2.0..2.4).contains(&all) && has(&drift, FindingId::NotSteady), "{all}");
-    let latency = |options: &mut SteadyOptions| {
-        options.figure = TrackedFigure::MeanLatency;
-        options.cells =
-            ["rnd4k_q1t1.write", "rnd4k_q1t1.read"].map(|it| it.parse().unwrap()).into();
-        options.tracking = vec!["rnd4k_q1t1.write".parse().unwrap()];
-    };
     let flat = run_shaped(|_, _| FLAT_NS, suite(latency));
     let mean = value(&flat, "steady.rnd4k_q1t1.write.lat_mean_us").unwrap();
     assert!((mean / 100.0 - 1.0).abs() < 0.01, "{mean}");
@@ -209,7 +209,7 @@ fn flash_is_steady_at_its_cleaning_rate() {
 /// Before the reserve of flash is used up each round is as fast as the first: level, and not steady.
 #[test]
 fn shortened_rounds_call_no_fresh_flash_steady() {
-    let told = |requests: u64| {
+    fn told(requests: u64) -> (Option<String>, Option<f64>) {
         let mut suite = suite(|options| {
             options.cells = vec!["rnd4k_q32t1.write".parse().unwrap()];
             (options.passes, options.window_volume, options.rounds_max) = (1, 0.0, 25);
@@ -218,7 +218,7 @@ fn shortened_rounds_call_no_fresh_flash_steady() {
         let result = run_on("sim:samsung-870evo-1tb", suite);
         let evidence = finding(&result, FindingId::NotSteady).map(|it| it.evidence.clone());
         (evidence, value(&result, "steady.window.last_round"))
-    };
+    }
     // 51 MB in all rounds, and a tenth of the span is 107 MB.
     let (few, last) = told(500);
     let few = few.expect("51 MB do not use up the reserve");

@@ -115,7 +115,9 @@ mod tests {
     /// A stick of 2.5 blocks: the mean of three rates would count the short, slow one as much as the others.
     #[test]
     fn mean_is_right_with_a_short_last_block() {
-        let place = |offset, len, ns| TimedRegion::new(offset, len, ns);
+        fn place(offset: u64, len: u64, ns: Option<u64>) -> TimedRegion {
+            TimedRegion::new(offset, len, ns)
+        }
         let timed = [
             place(0, 100_000, Some(1_000_000)),
             place(100_000, 100_000, Some(1_000_000)),

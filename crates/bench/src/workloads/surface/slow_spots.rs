@@ -164,8 +164,7 @@ fn between(gap: Range<u64>, like: ScanRegion) -> Vec<ScanRegion> {
     }
     let step = (room - lead_in - like.len) / (PLACES_BETWEEN - 1);
     let offsets = (0..PLACES_BETWEEN).map(|i| (first + step * i) / PAGE * PAGE);
-    let place = |offset| ScanRegion { offset, lead_in_from: offset - lead_in, ..like };
-    offsets.map(place).collect()
+    offsets.map(|offset| ScanRegion { offset, lead_in_from: offset - lead_in, ..like }).collect()
 }
 
 fn rate_of(timed: TimedRegion) -> Option<f64> {

@@ -68,8 +68,12 @@ fn gnome_reads_a_page_and_goes_back() {
 
 #[test]
 fn mean_is_bytes_over_time_curve_is_median() {
-    let timed = |offset, ns| TimedRegion::new(offset, 1_000_000, Some(ns));
-    let round = |ns: u64| vec![timed(0, 5_000_000), timed(50_000_000, ns)];
+    fn timed(offset: u64, ns: u64) -> TimedRegion {
+        TimedRegion::new(offset, 1_000_000, Some(ns))
+    }
+    fn round(ns: u64) -> Vec<TimedRegion> {
+        vec![timed(0, 5_000_000), timed(50_000_000, ns)]
+    }
     let mut record = TestRecord::new(TestKind::Surface);
     let rounds = [round(10_000_000), round(20_000_000), round(40_000_000)];
     let pace = StepPace::of(&rounds);
@@ -86,7 +90,9 @@ fn mean_is_bytes_over_time_curve_is_median() {
 
 #[test]
 fn distances_are_from_the_access_before() {
-    let timed = |offset, ns| TimedRegion::new(offset, 4096, ns);
+    fn timed(offset: u64, ns: Option<u64>) -> TimedRegion {
+        TimedRegion::new(offset, 4096, ns)
+    }
     let mut accesses = AccessScatter::default();
     accesses.add(&[timed(0, Some(1)), timed(50, Some(2_000_000)), timed(25, None)], 100);
     assert_eq!((accesses.distance, accesses.ms), (vec![0.5], vec![2.0]));

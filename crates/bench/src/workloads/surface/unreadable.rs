@@ -91,7 +91,9 @@ mod tests {
 
     #[test]
     fn failed_neighbours_make_one_stretch() {
-        let place = |at: u64, ns| TimedRegion::new(at * 1000, 100, ns);
+        fn place(at: u64, ns: Option<u64>) -> TimedRegion {
+            TimedRegion::new(at * 1000, 100, ns)
+        }
         let failure = IoFailure { errno: libc::EIO, offset: 3000, len: 100, write: false };
         let mut unreadable = Unreadable::default();
         let timed = (0..10).map(|at| place(at, (!(3..=5).contains(&at)).then_some(1))).collect();

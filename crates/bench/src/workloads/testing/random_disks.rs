@@ -198,6 +198,9 @@ pub fn seek_curve(draw: &mut Draw) -> (String, f64, SeekTruth) {
             (table, average, SeekTruth::smooth(min, root, slope))
         }
         _ => {
+            fn at(i: u32) -> f64 {
+                (f64::from(i) + 0.5) / 20_000.0
+            }
             let (knee, root) = (between(draw, 0.2, 0.4), between(draw, 8.0, 14.0));
             let slope = between(draw, 6.0, 12.0);
             let at_knee = min + root * knee.sqrt();
@@ -207,7 +210,6 @@ pub fn seek_curve(draw: &mut Draw) -> (String, f64, SeekTruth) {
                  knee_fraction = {knee}\nfar_base_ms = {far}\nfar_slope_ms = {slope}\n"
             );
             let truth = SeekTruth { knee, near: [min, root, 0.0], far: [far, 0.0, slope] };
-            let at = |i: u32| (f64::from(i) + 0.5) / 20_000.0;
             let average =
                 (0..20_000).map(|i| 2.0 * (1.0 - at(i)) * truth.ms(at(i))).sum::<f64>() / 20_000.0;
             (table, average, truth)

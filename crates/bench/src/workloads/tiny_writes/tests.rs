@@ -97,7 +97,7 @@ fn stream_is_limited_by_calls_or_drive() {
 
 #[test]
 fn only_chosen_cells_run() {
-    let iops = |new_file: bool| {
+    fn iops(new_file: bool) -> f64 {
         let mut suite = suite_of(TestKind::TinyWrites);
         suite.rounds = 1;
         suite.tiny_writes.cells = vec!["seq512_write".to_string()];
@@ -106,7 +106,7 @@ fn only_chosen_cells_run() {
         let cells = result.metrics.iter().map(|metric| metric.key.split('.').nth(1).unwrap());
         assert!(cells.collect::<Vec<&str>>().iter().all(|cell| *cell == "seq512_write"));
         value(&result, "tiny-writes.seq512_write.iops").unwrap()
-    };
+    }
     // Of an old file, each page is read before a part of it is written.
     assert!(iops(true) > 20.0 * iops(false), "{} {}", iops(true), iops(false));
     assert!(check_cells(&["seq512_wrote".to_string()]).unwrap_err().contains("'seq512_write'"));
@@ -116,13 +116,13 @@ fn only_chosen_cells_run() {
 /// A stream reads what a stream wrote: random writes of the same run have scattered none of it.
 #[test]
 fn streams_read_nothing_that_random_writes_scattered() {
-    let cold = |cells: &[&str]| {
+    fn cold(cells: &[&str]) -> f64 {
         let mut suite = suite_of(TestKind::TinyWrites);
         (suite.rounds, suite.tiny_writes.time) = (2, Secs(0.25));
         suite.tiny_writes.cells = cells.iter().map(|cell| cell.to_string()).collect();
         let result = run_on("sim:easystore-2tb", suite);
         value(&result, "tiny-writes.seq512_read_cold.mb_s").unwrap()
-    };
+    }
     let (alone, beside) = (cold(&["seq512_write", "seq512_read_cold"]), cold(&[]));
     assert!(beside > 0.8 * alone, "{alone} MB/s alone, {beside} MB/s beside random writes");
 }

@@ -141,13 +141,15 @@ mod tests {
     /// The cells of AS SSD and CrystalDiskMark read the same places as those programs.
     #[test]
     fn no_ratio_without_a_stream_after_random_writes() {
+        fn places(cells: &[Cell], repeats: bool) -> CellPlaces {
+            CellPlaces::of(&(0..GIB), None, cells, repeats)
+        }
         let streams_first = cells(&[
             "seq16m_q1t1.write",
             "seq16m_q1t1.read",
             "rnd4k_q1t1.read",
             "rnd4k_q1t1.write",
         ]);
-        let places = |cells: &[Cell], repeats| CellPlaces::of(&(0..GIB), None, cells, repeats);
         assert_eq!(places(&streams_first, false).written, 0..GIB);
         assert_eq!(places(&streams_first, true).written, GIB / 2..GIB);
         let streams_last = cells(&["rnd4k_q1t1.write", "seq1m_q1t1.read"]);

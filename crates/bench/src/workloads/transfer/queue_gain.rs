@@ -98,13 +98,6 @@ mod tests {
     /// Flash that takes 4 ms for each request, one after the other.
     #[test]
     fn slow_flash_has_no_rotation_finding() {
-        let gains_nothing = |target: &str| {
-            let mut suite = suite_of(TestKind::Transfer);
-            (suite.rounds, suite.transfer.time.0) = (1, 3.0);
-            suite.transfer.cells =
-                ["rnd4k_q1t1.read", "rnd4k_q32t1.read"].map(|cell| cell.parse().unwrap()).to_vec();
-            has(&run_on(target, suite), FindingId::NoQueueGain)
-        };
         let (_file, flash) = changed_model(
             "pm871b-128",
             &[("read_command_us", "read_command_us = 4000"), ("queue_depth", "queue_depth = 1")],
@@ -112,5 +105,13 @@ mod tests {
         assert!(!gains_nothing(&flash));
         let (_file, disk) = changed_model("wd40efrx", &[("window = 32", "window = 1")]);
         assert!(gains_nothing(&disk));
+    }
+
+    fn gains_nothing(target: &str) -> bool {
+        let mut suite = suite_of(TestKind::Transfer);
+        (suite.rounds, suite.transfer.time.0) = (1, 3.0);
+        suite.transfer.cells =
+            ["rnd4k_q1t1.read", "rnd4k_q32t1.read"].map(|cell| cell.parse().unwrap()).to_vec();
+        has(&run_on(target, suite), FindingId::NoQueueGain)
     }
 }

@@ -186,12 +186,12 @@ mod tests {
 
     #[test]
     fn a_stretch_is_refused_until_it_is_written() {
+        fn has(refused: &FailedWrites, places: &[u64]) -> Vec<bool> {
+            places.iter().map(|&at| refused.has(at)).collect()
+        }
         let mut refused = FailedWrites::default();
         refused.note(0..100, false);
         refused.note(40..60, true);
-        let has = |refused: &FailedWrites, places: &[u64]| {
-            places.iter().map(|&at| refused.has(at)).collect::<Vec<_>>()
-        };
         assert_eq!(
             has(&refused, &[0, 39, 40, 59, 60, 99, 100]),
             [true, true, false, false, true, true, false]

@@ -207,6 +207,9 @@ fn read_without_stamps_makes_no_accusation() {
     for drive in
         ["sim:pm871b-128", "sim:pm871b-128?fake=cut:40MiB", "sim:pm871b-128?fake=wrap:40MiB"]
     {
+        fn intact(result: &TestResult) -> Option<f64> {
+            value(done(result), "verify.read.intact_bytes")
+        }
         let is_fake = drive.contains("fake");
         let drive = run_target(drive);
         refused(&run(&drive, reading(full(size))), "no data of seed 7 found");
@@ -214,7 +217,6 @@ fn read_without_stamps_makes_no_accusation() {
         assert_eq!(accused(done(&written)), is_fake);
         refused(&run_at(&drive, reading(full(size)), 8, false), "no data of seed 8 found");
         let read = run(&drive, reading(full(size)));
-        let intact = |result| value(done(result), "verify.read.intact_bytes");
         assert_eq!(intact(&read), intact(&written));
         assert!(is_fake || read.findings.is_empty(), "{:?}", read.findings);
     }

@@ -121,11 +121,6 @@ fn expect(machine: &Machine, kind: &str) {
 
 #[test]
 fn every_signature_requires_the_serial() {
-    let with_partition = || {
-        let machine = Machine::new();
-        machine.sdb1();
-        machine
-    };
     for (machine, name, place) in [
         (Machine::new(), "sdb", (0, SIZE)),
         (Machine::new().in_container(), "sdb", (0, SIZE)),
@@ -140,6 +135,12 @@ fn every_signature_requires_the_serial() {
             assert!(machine.examine(WriteLevel::Restore).is_allowed(), "the disk is blank again");
         }
     }
+}
+
+fn with_partition() -> Machine {
+    let machine = Machine::new();
+    machine.sdb1();
+    machine
 }
 
 #[test]

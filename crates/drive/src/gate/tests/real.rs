@@ -198,8 +198,10 @@ fn writing_program_is_seen_despite_a_granted_claim() {
 
 #[test]
 fn nothing_that_is_only_looked_at_changes() {
+    fn changed(path: &Path) -> std::time::SystemTime {
+        std::fs::metadata(path).unwrap().modified().unwrap()
+    }
     let Some(device) = Loop::new(&[]) else { return };
-    let changed = |path: &Path| std::fs::metadata(path).unwrap().modified().unwrap();
     let before = changed(device.image.path());
     for level in [WriteLevel::SameBytes, WriteLevel::Restore, WriteLevel::Destroy] {
         examine(&Roots::host(), device.request(level));

@@ -79,9 +79,8 @@ fn host_mounts_are_found_beside_host_processes() {
 /// From a container, contents of a free partition are not given up beside a use of the first, seen or not.
 #[test]
 fn container_overwrites_nothing_on_a_used_disk() {
-    let of_part = |(.., (_, words, _)): &&Use| words.contains("PART");
     for kind in KINDS.iter().filter(|kind| kind.part != kind.disk) {
-        for case in all().filter(of_part) {
+        for case in all().filter(|(.., (_, words, _))| words.contains("PART")) {
             let mut machine = used(kind, case);
             machine.target = machine.with_second_part().leak();
             let machine = machine.in_container();

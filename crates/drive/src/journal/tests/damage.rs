@@ -26,9 +26,10 @@ pub fn dead_run() -> (World, String, Vec<u8>) {
 pub fn differing(world: &World, original: &[u8]) -> Vec<u64> {
     let now = world.contents();
     let units = (0..DISK).step_by(UNIT);
-    let differs =
-        |at: &usize| now[*at..(*at + UNIT).min(DISK)] != original[*at..(*at + UNIT).min(DISK)];
-    units.filter(differs).map(|at| at as u64).collect()
+    units
+        .filter(|at| now[*at..(*at + UNIT).min(DISK)] != original[*at..(*at + UNIT).min(DISK)])
+        .map(|at| at as u64)
+        .collect()
 }
 
 #[test]

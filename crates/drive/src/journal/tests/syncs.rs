@@ -45,12 +45,12 @@ fn every_missing_sync_is_noticed_or_redundant() {
 
 /// A journal that may be written to one range, with a sync that lies.
 fn protected(lies: Option<Synced>) -> (World, Journal<SimFolder>) {
-    let begin = |faults| {
+    fn begin(faults: Faults) -> (World, Journal<SimFolder>) {
         let world = World::new(faults);
         let mut journal = world.journal("run", 1 << 20);
         journal.write_at(&mut world.disk(), 0, &[1; UNIT], &mut |_| {}).unwrap();
         (world, journal)
-    };
+    }
     let (honest, _journal) = begin(Faults::default());
     match lies {
         None => begin(Faults::default()),

@@ -21,10 +21,11 @@ fn copied(from: &Path, to: &Path, call: CopyCall) -> (CopySummary, u64, OwnFolde
 
 #[test]
 fn every_copy_method_copies_every_byte() {
+    fn contents(seed: usize, len: usize) -> Vec<u8> {
+        (0..len).map(|i| (i * 7 + seed) as u8).collect()
+    }
     let (from, to) = (scratch(), scratch());
     let names: [&[u8]; 4] = [b"a\nb", b"\xff\xfe", &[b'x'; 255], b"plain"];
-    let contents =
-        |seed: usize, len: usize| -> Vec<u8> { (0..len).map(|i| (i * 7 + seed) as u8).collect() };
     let deep = from.path().join("one/two");
     std::fs::create_dir_all(&deep).unwrap();
     for (seed, name) in names.iter().enumerate() {

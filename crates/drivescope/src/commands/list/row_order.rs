@@ -59,10 +59,11 @@ mod tests {
 
     #[test]
     fn silent_drive_holds_up_no_row() {
+        fn named(drives: Vec<Drive>) -> Vec<String> {
+            drives.into_iter().map(|drive| drive.name).collect()
+        }
         let names = ["sda", "sdb", "sdc", "sdd"];
         let mut rows = RowOrder::new(names.map(str::to_string).to_vec());
-        let named =
-            |drives: Vec<Drive>| drives.into_iter().map(|drive| drive.name).collect::<Vec<_>>();
         rows.add(2, drive("sdc"));
         assert_eq!(named(rows.take_in_order()), [""; 0], "those before it may come at once");
         rows.add(0, drive("sda"));

@@ -114,10 +114,6 @@ impl PreparedRun for PlannedBrowserRun {
 
 impl PlannedBrowserRun {
     fn measure(self, board: &Arc<RunBoard>, stop: &Arc<AtomicBool>) -> RunEnd {
-        let not_begun = |why: String| {
-            let message = clean(&why).into_owned();
-            RunEnd { stored: None, is_whole: false, message }
-        };
         let mut store = match open_for_run(&self.store) {
             Ok(store) => store,
             Err(error) => return not_begun(format!("Not measured: {error}")),
@@ -133,6 +129,11 @@ impl PlannedBrowserRun {
             Err(failure) => not_begun(format!("Not measured: {}", failure.message)),
         }
     }
+}
+
+fn not_begun(why: String) -> RunEnd {
+    let message = clean(&why).into_owned();
+    RunEnd { stored: None, is_whole: false, message }
 }
 
 /// A listener that shows the run on the board from time to time.

@@ -94,8 +94,7 @@ impl DrivesOfMachine {
         let roots = Roots::host();
         let names = drive_names(&roots);
         self.begin(&names);
-        let is_asking = |known: &mut KnownDrives| known.is_asking;
-        let waited = self.0.news.wait_timeout_while(self.lock(), WAIT, is_asking);
+        let waited = self.0.news.wait_timeout_while(self.lock(), WAIT, |known| known.is_asking);
         let (known, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let is_new = |name: &&String| known.drives.get(*name).is_none_or(|it| it.last.is_none());
         let new: Vec<String> = names.iter().filter(is_new).cloned().collect();
@@ -166,9 +165,11 @@ mod tests {
 
     #[test]
     fn silence_is_shown_beside_the_last_answer_until_the_next() {
+        fn unasked() -> Option<Drive> {
+            Some(answer(true).drive)
+        }
         let begun = Instant::now();
         let at = |seconds: u64| begun + Duration::from_secs(seconds);
-        let unasked = || Some(answer(true).drive);
         let mut drive = AskedDrive::default();
         drive.ask(at(0));
         let first = drive.listed(unasked, at(0)).unwrap();

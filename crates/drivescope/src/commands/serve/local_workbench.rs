@@ -49,14 +49,9 @@ impl Workbench for LocalWorkbench {
     }
 
     fn models(&self) -> Vec<ListedModel> {
-        let listed = |model: Model| ListedModel {
-            model: model.shown().model.to_string(),
-            capacity_bytes: model.capacity_bytes(),
-            name: model.name,
-            summary: model.summary,
-        };
         // The models of the program are sound: a test reads them all.
-        spec::built_in().map_or_else(|_| Vec::new(), |all| all.into_iter().map(listed).collect())
+        spec::built_in()
+            .map_or_else(|_| Vec::new(), |all| all.into_iter().map(listed_model).collect())
     }
 
     fn suites(&self) -> Vec<ListedSuite> {
@@ -93,6 +88,15 @@ impl Workbench for LocalWorkbench {
             store: self.store.clone(),
             measured: Arc::clone(&self.measured),
         }))
+    }
+}
+
+fn listed_model(model: Model) -> ListedModel {
+    ListedModel {
+        model: model.shown().model.to_string(),
+        capacity_bytes: model.capacity_bytes(),
+        name: model.name,
+        summary: model.summary,
     }
 }
 

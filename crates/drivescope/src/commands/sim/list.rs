@@ -12,19 +12,20 @@ use serde_json::json;
 pub fn list(arguments: &ListArguments) -> Result<Code, Failure> {
     let models = spec::built_in().map_err(DriveError::from)?;
     if arguments.json {
-        let row = |model: &Model| {
-            json!({
-                "name": model.name,
-                "summary": model.summary,
-                "model": model.shown().model,
-                "capacity_bytes": model.capacity_bytes(),
-            })
-        };
-        output::print_document(&models.iter().map(row).collect::<Vec<_>>());
+        output::print_document(&models.iter().map(model_row).collect::<Vec<_>>());
         return Ok(Code::Ok);
     }
     let pairs: Vec<(String, String)> =
         models.into_iter().map(|model| (model.name, model.summary)).collect();
     output::print_line(&text::name_list(&pairs, output::style()));
     Ok(Code::Ok)
+}
+
+fn model_row(model: &Model) -> serde_json::Value {
+    json!({
+        "name": model.name,
+        "summary": model.summary,
+        "model": model.shown().model,
+        "capacity_bytes": model.capacity_bytes(),
+    })
 }

@@ -164,14 +164,14 @@ mod tests {
 
     #[test]
     fn trouble_and_cut_users_set_the_exit_code() {
-        let report = |troubles: &[&str], cut_off: &[&str]| {
+        fn report(troubles: &[&str], cut_off: &[&str]) -> Result<Code, Failure> {
             let lines = |all: &[&str]| all.iter().map(|line| (*line).to_string()).collect();
             outcome(&ServeReport {
                 troubles: lines(troubles),
                 cut_off: lines(cut_off),
                 ..ServeReport::default()
             })
-        };
+        }
         assert_eq!(report(&[], &[]).unwrap(), Code::Ok);
         assert_eq!(report(&[], &["used"]).unwrap_err().code, Code::Interrupted);
         let both = report(&["full", "late"], &["used"]).unwrap_err();
@@ -180,12 +180,14 @@ mod tests {
 
     #[test]
     fn default_backing_file_is_beside_the_mount_point() {
-        let arguments = |backing: Option<&str>| MountArguments {
-            model: "wd40efrx".into(),
-            mount_point: ".".into(),
-            block: false,
-            backing: backing.map(PathBuf::from),
-        };
+        fn arguments(backing: Option<&str>) -> MountArguments {
+            MountArguments {
+                model: "wd40efrx".into(),
+                mount_point: ".".into(),
+                block: false,
+                backing: backing.map(PathBuf::from),
+            }
+        }
         let default = |place: &str| backing(&arguments(None), Path::new(place));
         assert_eq!(default("/mnt/drive").unwrap(), Path::new("/mnt/drive.img"));
         assert_eq!(default("/mnt/a.b").unwrap(), Path::new("/mnt/a.b.img"));

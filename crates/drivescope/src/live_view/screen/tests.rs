@@ -104,8 +104,10 @@ fn no_terminal_is_too_small() {
 
 #[test]
 fn key_works_until_the_next_test() {
+    fn keys(screen: &Screen) -> String {
+        picture(screen, 80, 24).lines().last().unwrap().to_string()
+    }
     let mut screen = in_progress();
-    let keys = |screen: &Screen| picture(screen, 80, 24).lines().last().unwrap().to_string();
     assert!(keys(&screen).contains("p pause"));
     screen.say("skipping this test");
     assert!(keys(&screen).contains("skipping this test"));

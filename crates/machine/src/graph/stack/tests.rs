@@ -142,6 +142,9 @@ fn container_bind_mounts_show_the_system() {
 
 #[test]
 fn loop_device_over_a_network_is_not_memory() {
+    fn below(stack: &Stack) -> Option<String> {
+        stack.loop_system.as_ref().map(|mount| mount.kind.clone())
+    }
     let fake = Fake::two_disks();
     fake.loop_device(0, GIB, "/dev/sdb2");
     fake.loop_device(1, GIB, "/net/image");
@@ -156,7 +159,6 @@ fn loop_device_over_a_network_is_not_memory() {
     let network = stack_of_name(&fake.roots, "loop1");
     assert_eq!(network.names, ["loop1"]);
     assert_eq!(network.whole_disks, ["loop1"]);
-    let below = |stack: &Stack| stack.loop_system.as_ref().map(|mount| mount.kind.clone());
     assert_eq!((below(&device), below(&network).is_some()), (None, true));
     assert_eq!(network.memory_backed, None);
 }
@@ -363,6 +365,9 @@ fn program_over_memory_is_recognized_by_its_source() {
 
 #[test]
 fn file_on_a_served_drive_is_simulated() {
+    fn model(stack: &Stack) -> Option<String> {
+        stack.served_model.clone()
+    }
     let fake = Fake::new();
     fake.loop_device(0, GIB, "/srv/drive/disk.img");
     fake.loop_device(1, GIB, "/srv/other/disk.img");
@@ -372,7 +377,6 @@ fn file_on_a_served_drive_is_simulated() {
         "3 1 0:51 / /srv/other rw - fuse sshfs rw",
         "4 1 7:0 / /data rw - ext4 /dev/loop0 rw",
     ]);
-    let model = |stack: &Stack| stack.served_model.clone();
     assert_eq!(model(&stack_of_name(&fake.roots, "loop0")).as_deref(), Some("wd40efrx"));
     assert_eq!(model(&stack_of_name(&fake.roots, "loop1")), None);
     let table = mounts(&fake.roots);

@@ -90,8 +90,9 @@ const LUKS2_HEADERS_BYTES: std::ops::RangeInclusive<u32> = 14..=22;
 
 /// Everything that lies at the end of the first page of some machine: type, offset, magic.
 pub(super) fn at_page_ends() -> impl Iterator<Item = (&'static str, usize, &'static [u8])> {
-    let of = |page: usize| LAST_OF_PAGE.map(|(kind, magic)| (kind, page - 10, magic));
-    PAGES_BYTES.into_iter().flat_map(of)
+    PAGES_BYTES
+        .into_iter()
+        .flat_map(|page| LAST_OF_PAGE.map(|(kind, magic)| (kind, page - 10, magic)))
 }
 
 /// All copies, those that are counted in sectors for every size of these.

@@ -57,11 +57,11 @@ mod tests {
 
     #[test]
     fn running_of_each_kind_of_drive_is_seen() {
-        let ata = |value: u64| {
+        fn ata(value: u64) -> Value {
             json!({"ata_smart_data": {"self_test": {
                 "status": {"value": value, "remaining_percent": 70},
                 "polling_minutes": {"short": 2, "extended": 475}}}})
-        };
+        }
         let status = self_test_status(&ata(0xf7));
         assert_eq!((status.left_pct, status.short_s), (Some(70), Some(120)));
         assert_eq!((status.long_s, status.has_none), (Some(28_500), false));

@@ -63,7 +63,9 @@ fn test(
     hours: &Value,
     sector: &Value,
 ) -> Option<SelfTest> {
-    let text = |value: &Value| value["string"].as_str().map(|text| text.trim().to_string());
+    fn text(value: &Value) -> Option<String> {
+        value["string"].as_str().map(|text| text.trim().to_string())
+    }
     Some(SelfTest {
         kind: text(kind)?,
         result: text(result).unwrap_or_default(),

@@ -134,7 +134,9 @@ mod tests {
 
     #[test]
     fn nan_has_no_value() {
-        let axis = || PlotAxis::from_zero("MB/s", 10.0);
+        fn axis() -> PlotAxis {
+            PlotAxis::from_zero("MB/s", 10.0)
+        }
         let plot = Plot::new(axis(), axis()).named(Ink::Series(1), "write");
         let points = [(1.0, 2.5), (2.0, f64::NAN), (3.0, 4.0)];
         let attributes = values(&plot, &points, Ink::Series(1), YAxis::Right);

@@ -49,8 +49,6 @@ pub fn exported_svg(chart: &Chart, imprint: &ChartImprint, theme: Theme) -> Stri
     let made = [imprint.date.as_str(), &imprint.method];
     let made: Vec<&str> = made.into_iter().filter(|part| !part.is_empty()).collect();
     let foot = lines(&made.join(" · "), SMALL_TYPE, "muted", false, room);
-    let height_of =
-        |lines: &[SheetLine]| lines.iter().map(|line| line_height(line.size)).sum::<f64>();
     let plot_top = (MARGIN + height_of(&head) + MARGIN).ceil();
     let foot_top = plot_top + f64::from(plot.height);
     let height = (foot_top + height_of(&foot) + MARGIN).ceil() as u32;
@@ -64,6 +62,10 @@ pub fn exported_svg(chart: &Chart, imprint: &ChartImprint, theme: Theme) -> Stri
     draw_lines(&foot, foot_top, &mut out);
     out.close("svg");
     out.finish()
+}
+
+fn height_of(lines: &[SheetLine]) -> f64 {
+    lines.iter().map(|line| line_height(line.size)).sum()
 }
 
 fn drives(imprint: &ChartImprint) -> String {
@@ -137,9 +139,11 @@ mod tests {
 
     #[test]
     fn exported_chart_names_drive_date_and_program() {
+        fn words(text: &str) -> String {
+            format!(">{text}</text>")
+        }
         let chart = chart();
         let picture = exported_svg(&chart, &imprint(&["WDC (4.00 TB, simulated)"]), Theme::System);
-        let words = |text: &str| format!(">{text}</text>");
         must_have(
             &picture,
             &[

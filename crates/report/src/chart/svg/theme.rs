@@ -53,16 +53,6 @@ const SHAPES: &str = "\
     .span{stroke:currentColor;stroke-width:7;stroke-linecap:round;opacity:.4}";
 
 pub fn style_sheet(theme: Theme) -> String {
-    let colours = |is_dark: bool| {
-        let one = |(class, light, dark): (&str, &str, &str)| {
-            format!(".{class}{{color:{}}}", if is_dark { dark } else { light })
-        };
-        let background = if is_dark { BACKGROUND.1 } else { BACKGROUND.0 };
-        let ground = format!(
-            ".ground,.open,.ground-text{{fill:{background}}}.rim,.halo{{stroke:{background}}}"
-        );
-        COLOURS.into_iter().map(one).collect::<String>() + &ground
-    };
     let light = colours(false);
     match theme {
         Theme::Light => format!("{SHAPES}{light}"),
@@ -77,9 +67,19 @@ pub fn style_sheet(theme: Theme) -> String {
     }
 }
 
+fn colours(is_dark: bool) -> String {
+    let one = |(class, light, dark): (&str, &str, &str)| {
+        format!(".{class}{{color:{}}}", if is_dark { dark } else { light })
+    };
+    let background = if is_dark { BACKGROUND.1 } else { BACKGROUND.0 };
+    let ground =
+        format!(".ground,.open,.ground-text{{fill:{background}}}.rim,.halo{{stroke:{background}}}");
+    COLOURS.into_iter().map(one).collect::<String>() + &ground
+}
+
 /// The style sheet of a page: that of its charts, and their colours for its text and rules.
 pub fn page_colours() -> String {
-    let page = |is_dark: bool| {
+    fn page(is_dark: bool) -> String {
         let of = |(light, dark): (&'static str, &'static str)| if is_dark { dark } else { light };
         let colour = |class: &str| {
             let found = COLOURS.iter().find(|colour| colour.0 == class);
@@ -93,7 +93,7 @@ pub fn page_colours() -> String {
              .tip{{background:{ground}}}",
             judged.concat()
         )
-    };
+    }
     let (light, dark) = (page(false), page(true));
     format!(
         "{}{light}@media screen and (prefers-color-scheme:dark){{{dark}}}",
@@ -127,13 +127,13 @@ mod tests {
 
     /// Contrast of two colours `#rrggbb` after WCAG 2.1.
     fn contrast(a: &str, b: &str) -> f64 {
-        let luminance = |colour: &str| {
+        fn luminance(colour: &str) -> f64 {
             let channel = |at: usize| {
                 let value = f64::from(u8::from_str_radix(&colour[at..at + 2], 16).unwrap()) / 255.0;
                 if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
             };
             0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
-        };
+        }
         let (a, b) = (luminance(a), luminance(b));
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }

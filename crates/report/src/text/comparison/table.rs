@@ -90,15 +90,15 @@ fn row_per_metric(comparison: &RunComparison, has_intervals: bool, style: Style)
 
 /// A metric of all drives, from its head down: values, and beside them how many times as fast as the first.
 fn metric_column(row: &ComparedMetric) -> Vec<TextCell> {
-    let (unit, divisor) = metric_unit(row);
-    let values: Vec<String> = row.values.iter().map(|value| rounded(value / divisor)).collect();
-    let ratio = |ratio: &MetricRatio| {
+    fn ratio(ratio: &MetricRatio) -> String {
         if ratio.is_shown() {
             format!("{} {}", ratio.sign(), rounded(ratio.times))
         } else {
             ratio.sign().to_string()
         }
-    };
+    }
+    let (unit, divisor) = metric_unit(row);
+    let values: Vec<String> = row.values.iter().map(|value| rounded(value / divisor)).collect();
     let ratios: Vec<String> = row.against_first.iter().map(ratio).collect();
     let widest = ratios.iter().map(|text| width(text)).max().unwrap_or(0);
     let beside = |text: &str| format!("  {text}{}", " ".repeat(widest - width(text)));
@@ -126,8 +126,8 @@ fn blocks(names: &[String], columns: &[Vec<TextCell>], style: Style) -> String {
     };
     let (mut rest, mut parts) = (columns, Vec::new());
     while !rest.is_empty() {
-        let fits = |count: &usize| table(&rest[..*count]).fits(style);
-        let count = (1..=rest.len()).rev().find(fits).unwrap_or(1);
+        let count =
+            (1..=rest.len()).rev().find(|count| table(&rest[..*count]).fits(style)).unwrap_or(1);
         parts.push(table(&rest[..count]).render(style));
         rest = &rest[count..];
     }

@@ -77,13 +77,13 @@ fn array_is_shown_with_its_members() {
 
 #[test]
 fn a_plan_in_one_sentence() {
-    let target = directory("/mnt/data", "ext4", &["sda1", "sda"]);
-    let only = |level: WriteLevel, target: &TargetInfo| {
+    fn only(level: WriteLevel, target: &TargetInfo) -> String {
         let mut plan = plan();
         plan.tests.truncate(1);
         plan.tests[0].writes = level;
         text::plan(&plan, target, PLAIN)
-    };
+    }
+    let target = directory("/mnt/data", "ext4", &["sda1", "sda"]);
     let nothing = Plan { tests: vec![plan().tests.remove(2)], ..plan() };
     let out = [
         text::plan(&plan(), &target, PLAIN),

@@ -94,15 +94,17 @@ fn drives_partitions_and_other_devices_are_listed() {
 
 #[test]
 fn time_distinguishes_the_runs_of_one_day() {
-    let long = |id: &str| RunRow {
-        suite: "crystaldiskmark-peak-nvme".into(),
-        ..row(
-            id,
-            "WDC WD40EFRX-68N32N0",
-            "/media/me/a disk with a long name",
-            "143100 MB/s · 1022400 IOPS",
-        )
-    };
+    fn long(id: &str) -> RunRow {
+        RunRow {
+            suite: "crystaldiskmark-peak-nvme".into(),
+            ..row(
+                id,
+                "WDC WD40EFRX-68N32N0",
+                "/media/me/a disk with a long name",
+                "143100 MB/s · 1022400 IOPS",
+            )
+        }
+    }
     let morning = RunRow { started_at: "2026-08-01T09:41:00+02:00".into(), ..long("7c2f00112233") };
     let out = text::runs(&[long("91b000112233"), morning], 2026, PLAIN);
     assert!(out.contains("08-01 14:02") && out.contains("08-01 09:41"), "{out}");
@@ -149,12 +151,21 @@ fn runs_take_a_line_each() {
 
 #[test]
 fn wide_list_of_runs_loses_columns_before_digits() {
-    let long = |label: Option<&str>, suite: &str, headline: &str| RunRow {
-        label: label.map(str::to_string),
-        suite: suite.into(),
-        ..row("7c2f00112233", "WDC WD40EFRX-68N32N0", "/media/me/a disk with a long name", headline)
-    };
-    let shown = |rows: &[RunRow]| text::runs(rows, 2026, PLAIN);
+    fn long(label: Option<&str>, suite: &str, headline: &str) -> RunRow {
+        RunRow {
+            label: label.map(str::to_string),
+            suite: suite.into(),
+            ..row(
+                "7c2f00112233",
+                "WDC WD40EFRX-68N32N0",
+                "/media/me/a disk with a long name",
+                headline,
+            )
+        }
+    }
+    fn shown(rows: &[RunRow]) -> String {
+        text::runs(rows, 2026, PLAIN)
+    }
     let suite = "crystaldiskmark-peak-nvme";
     let figures = "14310 MB/s · 10224 IOPS";
     let tables = [

@@ -99,8 +99,10 @@ fn surface_of_a_hard_disk() {
 /// Written as well, it has a second row and a second curve.
 #[test]
 fn surface_of_a_hard_disk_that_was_written() {
+    fn written(key: &str) -> String {
+        key.replace("surface.read.", "surface.write.")
+    }
     let mut result = hard_disk_surface();
-    let written = |key: &str| key.replace("surface.read.", "surface.write.");
     let is_read = |key: &str| key.starts_with("surface.read.");
     let mut metrics = result.metrics.clone();
     metrics.retain(|metric| is_read(&metric.key));
@@ -125,9 +127,9 @@ fn surface_of_a_hard_disk_that_was_written() {
 
 #[test]
 fn tests_without_numbers_take_one_line() {
-    let one = |test, status, reason: Option<&str>| {
+    fn one(test: TestKind, status: TestStatus, reason: Option<&str>) -> String {
         test_result(&TestResult::empty(test, status, reason.map(Into::into)), PLAIN)
-    };
+    }
     let reason = "a directory has no positions of its own; name the device below it, /dev/sda";
     let out = [
         one(TestKind::Surface, TestStatus::Skipped, Some(reason)),

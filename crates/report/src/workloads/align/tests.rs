@@ -92,14 +92,14 @@ fn missing_answers_are_reported() {
 
 #[test]
 fn passes_of_phybs_are_counted() {
-    let pass = |offset: u64, tps: f64| {
+    fn pass(offset: u64, tps: f64) -> Vec<Metric> {
         let cell = format!("align.pass4k_at_{offset}");
         vec![
             metric(&format!("{cell}.pass_ms"), &[32_768e3 / tps]),
             metric(&format!("{cell}.tps"), &[tps]),
             metric(&format!("{cell}.kib_s"), &[tps * 4.0]),
         ]
-    };
+    }
     let metrics = [pass(0, 1680.2), pass(512, 26.9), device(4096.0, 512.0, 0.0, [62.3; 3])];
     let result = result(TestKind::Align, metrics.concat());
     let map = &super::charts::charts(&result)[0];

@@ -13,8 +13,10 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
 }
 
 fn rates(result: &TestResult) -> Option<Chart> {
-    let measured = |cell: &&str| find(result, cell, "mb_s").is_some_and(|metric| metric.valid);
-    let rows: Vec<&str> = cells(result).into_iter().filter(measured).collect();
+    let rows: Vec<&str> = cells(result)
+        .into_iter()
+        .filter(|cell| find(result, cell, "mb_s").is_some_and(|metric| metric.valid))
+        .collect();
     let metrics: Vec<_> = rows.iter().filter_map(|cell| find(result, cell, "mb_s")).collect();
     let first = metrics.first()?;
     let (_, highest) = extent(metrics.iter().map(|metric| metric.high));

@@ -106,7 +106,9 @@ mod tests {
 
     #[test]
     fn headline_shows_rate_fall_or_duration() {
-        let said = |metrics: &[(&str, f64)]| headline(&measured(TestKind::Fill, metrics));
+        fn said(metrics: &[(&str, f64)]) -> Option<String> {
+            headline(&measured(TestKind::Fill, metrics))
+        }
         let whole = ("whole.time_s", 28_800.0);
         let knee =
             [("knee.knee_bytes", 42e9), ("knee.before_mb_s", 540.0), ("knee.after_mb_s", 80.0)];

@@ -152,7 +152,6 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
         plot = plot.with(Layer::Marks { marks: marks.clone(), ink });
         plot = plot.with_text(last, text, ink, Beside::LineEnd);
     }
-    let point_words = |at: Point| format!("{} at {}", latency_us(at.1), rounded(at.0));
     let medians = &curves[0].1;
     let (least, most) = (point_words(medians[0].at), point_words(medians[medians.len() - 1].at));
     Some(Chart {
@@ -164,6 +163,10 @@ fn under_load(result: &TestResult, loops: &[&str]) -> Option<Chart> {
         description: format!("Median {least} requests per second, {most}."),
         plot,
     })
+}
+
+fn point_words(at: Point) -> String {
+    format!("{} at {}", latency_us(at.1), rounded(at.0))
 }
 
 #[cfg(test)]

@@ -18,8 +18,10 @@ fn rows<'r>(
     cells: Vec<&'r str>,
     quantity: fn(&str) -> &'static str,
 ) -> (Vec<String>, Vec<&'r Metric>) {
-    let valid = |cell: &&str| Some((name_of(cell), find_usable(result, cell, quantity(cell))?));
-    cells.iter().filter_map(valid).unzip()
+    cells
+        .iter()
+        .filter_map(|cell| Some((name_of(cell), find_usable(result, cell, quantity(cell))?)))
+        .unzip()
 }
 
 fn tables(result: &TestResult) -> Option<Chart> {

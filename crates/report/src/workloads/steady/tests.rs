@@ -98,9 +98,6 @@ fn many_cells_form_a_size_direction_matrix() {
 
 #[test]
 fn rounds_are_drawn_over_volume_with_temperature() {
-    let names = |result: &TestResult| -> Vec<String> {
-        charts::charts(result).into_iter().map(|chart| chart.name).collect()
-    };
     let one = of_rounds(&["rnd4k_q32t4.write"]);
     assert_eq!(names(&one), ["steady-rounds", "steady-written"]);
     let chart = &charts::charts(&one)[0];
@@ -109,6 +106,10 @@ fn rounds_are_drawn_over_volume_with_temperature() {
     assert_eq!(names(&several), ["steady-rounds"]);
     let plot = &charts::charts(&several)[0].plot;
     assert!(plot.y.title.contains('%'), "each by its own mean: {}", plot.y.title);
+}
+
+fn names(result: &TestResult) -> Vec<String> {
+    charts::charts(result).into_iter().map(|chart| chart.name).collect()
 }
 
 #[test]

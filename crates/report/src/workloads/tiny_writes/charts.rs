@@ -13,11 +13,10 @@ const PROGRAM: Ink = Ink::Series(0);
 const DRIVE: Ink = Ink::Series(1);
 
 pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
-    let keyed = |cell: &&str| (format!("tiny-writes.{cell}.mb_s"), name_of(result, cell));
     let writes: Vec<(String, String)> = cells(result)
         .iter()
         .filter(|cell| cell.contains("direct") && !cell.contains("read"))
-        .map(keyed)
+        .map(|cell| (format!("tiny-writes.{cell}.mb_s"), name_of(result, cell)))
         .collect();
     beside(result).into_iter().chain(worst_fall(result, "tiny-writes-over-time", &writes)).collect()
 }

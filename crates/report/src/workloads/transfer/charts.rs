@@ -92,7 +92,6 @@ fn depths(result: &TestResult, cells: &[Cell]) -> Option<Chart> {
         let drawn =
             drawn.named(ink, *word).with_line(points, ink).with(Layer::Marks { marks, ink });
         plot = Some(drawn.with_text(last, text, ink, Beside::LineEnd));
-        let point_words = |at: Point| format!("{} at depth {}", rounded(at.1), at.0);
         said.push(format!("{word}: {} to {}", point_words(first), point_words(last)));
     }
     Some(Chart {
@@ -103,6 +102,10 @@ fn depths(result: &TestResult, cells: &[Cell]) -> Option<Chart> {
         description: said.join("; "),
         plot: plot?,
     })
+}
+
+fn point_words(at: Point) -> String {
+    format!("{} at depth {}", rounded(at.1), at.0)
 }
 
 fn sweep(result: &TestResult, cells: &[Cell], reads_pct: u8) -> Vec<PlotMark> {
@@ -126,8 +129,7 @@ fn all_depths<'a>(marks: impl Iterator<Item = &'a PlotMark>) -> Vec<crate::chart
     let mut depths: Vec<f64> = marks.map(|mark| mark.at.0).collect();
     depths.sort_by(f64::total_cmp);
     depths.dedup();
-    let tick = |at: f64| crate::chart::axis::Tick { at, text: tick_number(at) };
-    depths.into_iter().map(tick).collect()
+    depths.into_iter().map(|at| crate::chart::axis::Tick { at, text: tick_number(at) }).collect()
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn write_elsewhere_may_end_read_ahead() {
 /// A program that takes longer for each block than the head: read-ahead has ended before each read.
 #[test]
 fn hit_need_not_extend_read_ahead() {
-    let misses = |only: bool, pause: Nanos| {
+    fn misses(only: bool, pause: Nanos) -> usize {
         let params = small_with(|p| {
             p.read_cache.read_ahead_after_misses_only = only;
             (p.read_cache.segment_kib, p.read_cache.read_ahead_kib) = (512, 64);
@@ -76,7 +76,7 @@ fn hit_need_not_extend_read_ahead() {
             host.one(Read, MIB + i * 16 * KIB, 16 * KIB)
         };
         (0..40).map(read).filter(|&time| time >= HIT).count()
-    };
+    }
     let slow = 20_000_000;
     assert_eq!(misses(false, slow), 1, "a stream never stops");
     // One that is read, and four that were read ahead.

@@ -87,8 +87,10 @@ fn drives() -> Vec<HddParams> {
 
 #[test]
 fn read_proceeds_while_write_waits_for_room() {
+    fn write(id: u64, offset: u64, len: u64) -> SimRequest {
+        request(id, Write, offset, len)
+    }
     let mut disk = HardDisk::new(&small_with(|p| p.write_cache.dirty_limit_kib = 256), 1).unwrap();
-    let write = |id, offset, len| request(id, Write, offset, len);
     for i in 0..63 {
         disk.submit(i * 1000, write(i, i * 30_000_000 / 4096 * 4096, 4 * KIB));
     }

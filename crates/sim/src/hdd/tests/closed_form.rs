@@ -69,12 +69,12 @@ fn access_times_to_one_sector_repeat_with_the_rotation() {
 
 #[test]
 fn first_come_first_served_gains_nothing_from_a_queue() {
-    let rate = |depth: usize, fcfs: bool| {
+    fn rate(depth: usize, fcfs: bool) -> f64 {
         let mut host = Host::new(&small_drive());
         host.disk.set_faults(HddFaults { fcfs, ..HddFaults::default() });
         host.run(depth, host.anywhere(Read, 4 * KIB, 4000));
         4000.0 / (host.now as f64 / 1e9)
-    };
+    }
     let single = rate(1, false);
     // on_paper.rs has the queue's gain without the fault
     assert!(rate(32, false) / single > 1.8);

@@ -75,10 +75,10 @@ fn the_arm_moves_during_the_pause() {
 
 #[test]
 fn destaging_settles_after_a_movement() {
-    let flush = |write_settle_ms: f64| {
+    fn flush(write_settle_ms: f64) -> f64 {
         let params = small_with(|p| p.write_settle_ms = write_settle_ms);
         shortest_flush_ms(&params, &[(1000 << 20, 4096)])
-    };
+    }
     let further = flush(3.0) - flush(0.5);
     assert!((2.4..2.6).contains(&further), "{further}");
 }
@@ -188,16 +188,17 @@ fn no_command_interrupts_destaging_to_low_water_mark() {
 
 #[test]
 fn continuation_of_last_write_precedes_commands() {
-    // 6 MiB are the mark of the bytes, and take six turns and more
-    let read_ms = |pieces: u64| {
-        let mut host = Host::new(&small_drive());
-        let piece = (6 << 20) / pieces;
-        host.run(1, (0..pieces).map(|i| (Write, i * 200 * piece, piece)));
-        host.one(Read, 3000 << 20, 4096) as f64 / 1e6
-    };
     let (run, piece) = (read_ms(1), read_ms(12));
     assert!(run > 6.0 * TURN_MS, "{run}");
     assert!(piece < 5.0 * TURN_MS, "{piece}");
+}
+
+/// 6 MiB are the mark of the bytes, and take six turns and more
+fn read_ms(pieces: u64) -> f64 {
+    let mut host = Host::new(&small_drive());
+    let piece = (6 << 20) / pieces;
+    host.run(1, (0..pieces).map(|i| (Write, i * 200 * piece, piece)));
+    host.one(Read, 3000 << 20, 4096) as f64 / 1e6
 }
 
 #[test]
@@ -213,14 +214,14 @@ fn write_stream_delays_read_by_one_cache() {
 
 #[test]
 fn destaging_meets_bad_spots_too() {
-    let flush = |faults: HddFaults, partial: bool| {
+    fn flush(faults: HddFaults, partial: bool) -> u64 {
         let mut params = with_large_sectors(8);
         params.read_cache.segments = 0;
         let mut host = Host::new(&params);
         host.disk.set_faults(faults);
         host.run(1, [(Write, 1 << 30, 4096 - u64::from(partial) * 512)]);
         host.one(Flush, 0, 0)
-    };
+    }
     let slow = SlowRegion { offset: 1 << 30, len: 1 << 20, extra_revolutions: 3 };
     for partial in [false, true] {
         let faults = HddFaults { slow_region: Some(slow), ..HddFaults::default() };

@@ -220,8 +220,10 @@ fn promised_read_ahead_ends_before_head_leaves() {
 
 #[test]
 fn continuing_reader_resumes_interrupted_read_ahead() {
+    fn read(host: &mut Host, at: u64) -> u64 {
+        host.one(Read, at * 64 * KIB, 64 * KIB)
+    }
     let mut host = Host::new(&small_drive());
-    let read = |host: &mut Host, at: u64| host.one(Read, at * 64 * KIB, 64 * KIB);
     read(&mut host, 0);
     host.rest(50_000_000);
     host.one(Read, 2 << 30, 4 * KIB);

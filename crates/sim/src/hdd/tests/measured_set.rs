@@ -69,15 +69,15 @@ list = [
 "#;
 
 fn set() -> HddParams {
-    // 3072 to 1536 sectors, the first eight zones alike
-    let zone = |index: u32| {
-        let sectors = 3072 - 1536 * index.saturating_sub(7) / 52;
-        let skew =
-            if index == 59 { ", head_skew_rev = 0.15, cylinder_skew_rev = 0.14" } else { "" };
-        format!("{{ cylinders = 5632, sectors_per_track = {sectors}{skew} }}, ")
-    };
-    let zones: String = (0..60).map(zone).collect();
+    let zones: String = (0..60).map(zone_text).collect();
     toml::from_str(&format!("{SET}{zones}]")).unwrap()
+}
+
+/// 3072 to 1536 sectors, the first eight zones alike
+fn zone_text(index: u32) -> String {
+    let sectors = 3072 - 1536 * index.saturating_sub(7) / 52;
+    let skew = if index == 59 { ", head_skew_rev = 0.15, cylinder_skew_rev = 0.14" } else { "" };
+    format!("{{ cylinders = 5632, sectors_per_track = {sectors}{skew} }}, ")
 }
 
 fn time(disk: &mut HardDisk, now: &mut Nanos, op: RequestKind, offset: u64, fua: bool) -> Nanos {
@@ -116,9 +116,13 @@ fn every_range_is_of_a_parameter() {
 
 #[test]
 fn command_costs_match_set_after_reads_and_writes() {
+    fn read(disk: &mut HardDisk, now: &mut Nanos) -> u64 {
+        time(disk, now, Read, 1 << 30, false)
+    }
+    fn write(disk: &mut HardDisk, now: &mut Nanos) -> u64 {
+        time(disk, now, Write, 0, false)
+    }
     let (mut disk, mut now) = (HardDisk::new(&set(), 1).unwrap(), 0);
-    let read = |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, Read, 1 << 30, false);
-    let write = |disk: &mut HardDisk, now: &mut Nanos| time(disk, now, Write, 0, false);
     read(&mut disk, &mut now);
     assert_eq!(read(&mut disk, &mut now), 162_000 + transfer(), "hit after a read");
     assert_eq!(write(&mut disk, &mut now), 276_000 + transfer(), "write after a read");
@@ -129,14 +133,14 @@ fn command_costs_match_set_after_reads_and_writes() {
 /// The time of a miss changes by the overhead or by a whole turn more or less, depending on the platter.
 #[test]
 fn misses_and_writes_through_have_their_own_overheads() {
-    let with = |change: fn(&mut HddParams), first: RequestKind, second: RequestKind| {
+    fn with(change: fn(&mut HddParams), first: RequestKind, second: RequestKind) -> u64 {
         let mut params = set();
         change(&mut params);
         let (mut disk, mut now) = (HardDisk::new(&params, 1).unwrap(), 0);
         time(&mut disk, &mut now, first, 1 << 30, true);
         now = 1_000_000_000;
         time(&mut disk, &mut now, second, 1 << 40, true)
-    };
+    }
     type Change = fn(&mut HddParams);
     let cases: [(RequestKind, RequestKind, Change); 4] = [
         (Read, Read, |p| p.read_miss_overhead_ms += 20.0),
@@ -160,17 +164,6 @@ fn misses_and_writes_through_have_their_own_overheads() {
 
 #[test]
 fn writes_seek_by_their_own_curve() {
-    let mean = |params: &HddParams, op| {
-        let (mut disk, mut now) = (HardDisk::new(params, 1).unwrap(), 0);
-        let mut total = 0;
-        for i in 0..2000u64 {
-            let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let offset =
-                (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) % 900_000_000 * 4096;
-            total += time(&mut disk, &mut now, op, offset, true);
-        }
-        total as f64 / 2000.0 / 1e6
-    };
     // reads by the published fit to the table, 0.5 ms below the curve of writes
     let mut with = set();
     with.seek = SeekParams::TwoPieceCylinders {
@@ -185,4 +178,16 @@ fn writes_seek_by_their_own_curve() {
     let added = mean(&with, Write) - mean(&without, Write);
     assert!((0.3..0.7).contains(&added), "{added} ms");
     assert_eq!(mean(&with, Read), mean(&without, Read));
+}
+
+fn mean(params: &HddParams, op: RequestKind) -> f64 {
+    let (mut disk, mut now) = (HardDisk::new(params, 1).unwrap(), 0);
+    let mut total = 0;
+    for i in 0..2000u64 {
+        let mixed = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let offset =
+            (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) % 900_000_000 * 4096;
+        total += time(&mut disk, &mut now, op, offset, true);
+    }
+    total as f64 / 2000.0 / 1e6
 }

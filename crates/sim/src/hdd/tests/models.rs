@@ -97,7 +97,9 @@ fn phybs_on_jumpered_wd10ears_misses_aligned_pass() {
 
 #[test]
 fn every_published_pass_is_checked() {
-    let count = |name| phybs::PUBLISHED.iter().filter(|row| row.0 == name).count();
+    fn count(name: &str) -> usize {
+        phybs::PUBLISHED.iter().filter(|row| row.0 == name).count()
+    }
     let drives = ["wd20ears", "hds722020ala330", "wd4000aaks", "wd10ears", "wd20eads", "wd15earx"];
     assert_eq!(drives.map(count), [4, 4, 4, 4, 4, 24]);
     assert_eq!(count("wd10ears-jumper"), 4);
@@ -192,17 +194,17 @@ fn random_access_by_region() {
 
 #[test]
 fn archive_drive_is_fast_until_cache_full() {
-    let mut params = model("st8000as0002-smr");
-    // the same drive with a small map, so that the test is short
-    params.smr.as_mut().unwrap().map_extents = 5000;
-    let mut host = Host::new(&params);
-    let rate = |host: &mut Host, count: usize| {
+    fn rate(host: &mut Host, count: usize) -> f64 {
         let begun = host.now;
         let offsets = host.anywhere(Write, 4096, count + begun as usize % 7);
         let sent = offsets.len();
         host.run(1, offsets);
         sent as f64 / ((host.now - begun) as f64 / 1e9)
-    };
+    }
+    let mut params = model("st8000as0002-smr");
+    // the same drive with a small map, so that the test is short
+    params.smr.as_mut().unwrap().map_extents = 5000;
+    let mut host = Host::new(&params);
     let fresh = rate(&mut host, 4000);
     assert!(fresh > 300.0, "{fresh}");
     rate(&mut host, 3000);

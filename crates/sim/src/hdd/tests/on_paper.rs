@@ -37,8 +37,10 @@ struct SeekPiece {
 
 impl Seek {
     fn of(table: &toml::Table) -> Self {
+        fn piece(from: f64, base: f64, root: f64, slope: f64) -> SeekPiece {
+            SeekPiece { from, base, root, slope }
+        }
         let ms = |field: &str| number(&table[field]);
-        let piece = |from, base, root, slope| SeekPiece { from, base, root, slope };
         Self(match table["curve"].as_str().unwrap() {
             "two-piece" => vec![
                 piece(0.0, ms("near_base_ms"), ms("near_root_ms"), 0.0),
@@ -198,11 +200,11 @@ fn random_access_takes_seek_and_half_a_turn() {
 fn check_gains_of_the_queue(names: impl Iterator<Item = &'static str>) {
     const COUNT: usize = 100_000;
     for name in names {
-        let (mut params, mut paper) = (model(name), OnPaper::of(name));
-        let gains = |params: &HddParams, paper: &OnPaper| {
+        fn gains(params: &HddParams, paper: &OnPaper) -> (f64, f64) {
             let seen = measured(params, 1, 20_000) / measured(params, 32, COUNT);
             (seen, paper.access() / paper.queued(32, COUNT as u32))
-        };
+        }
+        let (mut params, mut paper) = (model(name), OnPaper::of(name));
         // a command that has starved keeps others waiting until they starve, too: such times are long, and few
         let (seen, expected) = gains(&params, &paper);
         near(name, seen, expected, 0.03);

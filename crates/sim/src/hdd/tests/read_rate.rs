@@ -24,15 +24,17 @@ fn drive(segment_kib: u32, read_ahead_kib: u32, adaptive: bool) -> HddParams {
 /// Read-ahead that ends where it was promised to come still keeps the head until then.
 #[test]
 fn out_of_turn_request_keeps_promised_reading() {
+    fn request(id: u64, mib: f64, kib: u64) -> SimRequest {
+        SimRequest {
+            id,
+            op: RequestKind::Read,
+            offset: ((64.0 + mib) * 1024.0) as u64 * KIB,
+            len: kib * KIB,
+            fua: false,
+        }
+    }
     let mut disk = HardDisk::new(&drive(512, 512, false), 1).unwrap();
     let mut done = Vec::new();
-    let request = |id, mib: f64, kib| SimRequest {
-        id,
-        op: RequestKind::Read,
-        offset: ((64.0 + mib) * 1024.0) as u64 * KIB,
-        len: kib * KIB,
-        fua: false,
-    };
     disk.submit(0, request(98, -2.0, 1024));
     disk.submit(1000, request(99, -1.0, 1024));
     disk.advance(100_000_000, &mut done);

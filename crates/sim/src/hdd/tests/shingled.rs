@@ -75,7 +75,7 @@ fn partial_sector_is_read_before_it_is_logged() {
 
 #[test]
 fn a_stream_into_bands_meets_bad_spots() {
-    let time = |faults: HddFaults| {
+    fn time(faults: HddFaults) -> u64 {
         let mut params = shingled();
         params.interface_mb_s = 2000.0;
         let mut host = Host::new(&params);
@@ -84,7 +84,7 @@ fn a_stream_into_bands_meets_bad_spots() {
         host.one(Flush, 0, 0);
         assert_eq!(host.disk.shingle_cache_bytes(), 0, "all of it went to bands");
         host.now
-    };
+    }
     let slow = SlowRegion { offset: FAR, len: 64 * MIB, extra_revolutions: 2 };
     let further = time(HddFaults { slow_region: Some(slow), ..HddFaults::default() });
     let healthy = time(HddFaults::default());

@@ -64,7 +64,9 @@ fn each_impossible_value_names_its_field() {
 
 #[test]
 fn zone_list_must_hold_capacity_and_slow_inwards() {
-    let with = |list: Vec<ZoneEntry>| fields(|p| p.zones = ZoneParams::Table { list });
+    fn with(list: Vec<ZoneEntry>) -> Vec<String> {
+        fields(|p| p.zones = ZoneParams::Table { list })
+    }
     assert_eq!(with(vec![zone(1, 100)]), ["zones.list"]);
     let needed = sectors_needed(&small_drive()) as u32;
     let heads = small_drive().heads;

@@ -197,8 +197,7 @@ fn buffered_files_reach_the_drive_rate() {
     let synced = flush(&mut cache, written);
     cache.evict(0, 1000 * MIB);
     let read = |cache: &mut PageCache<_>, from: Nanos| {
-        let one = |now, n| ask(cache, now, request(n, Read, n * MIB, MIB)).0;
-        (0..1000).fold(from, one) - from
+        (0..1000).fold(from, |now, n| ask(cache, now, request(n, Read, n * MIB, MIB)).0) - from
     };
     let cold_ns = read(&mut cache, synced);
     for time in [synced, cold_ns] {

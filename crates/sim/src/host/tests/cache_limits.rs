@@ -82,14 +82,14 @@ fn writer_settles_midway_between_free_run_and_limit() {
 
 #[test]
 fn many_writers_together_stay_below_the_limit() {
-    let mut cache = over(TestDrive::new(1, 5 * MS, |_| 25.0), &small());
-    let (mut done, mut most) = (Vec::new(), 0.0_f64);
-    let mut next = [0_u64; 8];
-    let send = |cache: &mut Cache, now: Nanos, writer: u64, next: &mut [u64; 8]| {
+    fn send(cache: &mut Cache, now: Nanos, writer: u64, next: &mut [u64; 8]) {
         let offset = (writer << 32) + next[writer as usize] * MIB;
         next[writer as usize] += 1;
         cache.submit(now, request(writer, Write, offset, MIB));
-    };
+    }
+    let mut cache = over(TestDrive::new(1, 5 * MS, |_| 25.0), &small());
+    let (mut done, mut most) = (Vec::new(), 0.0_f64);
+    let mut next = [0_u64; 8];
     (0..8).for_each(|writer| send(&mut cache, 0, writer, &mut next));
     while next.iter().sum::<u64>() < 300 {
         let at = cache.next_completion().expect("writers are under way");
@@ -145,10 +145,12 @@ fn second_page_in_order_begins_a_stream() {
 
 #[test]
 fn recently_used_pages_outlast_others() {
+    // 256 pages fit
+    fn page(n: u64) -> u64 {
+        (1000 + n) * MIB
+    }
     let params = HostParams { cache_bytes: MIB, ..HostParams::default() };
     let mut cache = over(TestDrive::disk(), &params);
-    // 256 pages fit
-    let page = |n: u64| (1000 + n) * MIB;
     let mut now = 0;
     for n in 0..256 {
         now = call(&mut cache, now, Read, page(n), PAGE);
@@ -184,17 +186,18 @@ fn read_during_direct_write_is_not_kept() {
 
 #[test]
 fn idle_time_leaves_writer_rate_unchanged() {
-    let second_burst = |idle: Nanos| {
-        let mut cache = over(TestDrive::new(1, 5 * MS, |_| 25.0), &small());
-        let written = write(&mut cache, 0, 0..192 * MIB);
-        let began = call(&mut cache, written, Flush, 0, 0) + idle;
-        write(&mut cache, began, 192 * MIB..384 * MIB) - began
-    };
     let (at_once, later) = (second_burst(S / 100), second_burst(1000 * S));
     // data beyond the memory go at 25 MB/s
     let least = (192 - 52) * MIB * 40;
     assert!(at_once > least, "{at_once} of {least}");
     assert!((0.99..1.01).contains(&(later as f64 / at_once as f64)), "{later} for {at_once}");
+}
+
+fn second_burst(idle: Nanos) -> u64 {
+    let mut cache = over(TestDrive::new(1, 5 * MS, |_| 25.0), &small());
+    let written = write(&mut cache, 0, 0..192 * MIB);
+    let began = call(&mut cache, written, Flush, 0, 0) + idle;
+    write(&mut cache, began, 192 * MIB..384 * MIB) - began
 }
 
 #[test]

@@ -10,7 +10,9 @@ fn miss(page: u64, history: u64) -> ReadAheadWindow {
 #[test]
 fn history_from_file_start_counts_twice() {
     // try_context_readahead: as long as the run of cached pages before, twice that from the file's start on
-    let window = |page, size| ReadAheadWindow { start: page, size, async_size: 1 };
+    fn window(page: u64, size: u64) -> ReadAheadWindow {
+        ReadAheadWindow { start: page, size, async_size: 1 }
+    }
     assert_eq!(miss(1000, 8), window(1000, 9));
     assert_eq!(miss(12, 12), window(12, 25));
     assert_eq!(miss(1000, 32), window(1000, 32), "never beyond the largest");

@@ -17,10 +17,12 @@ fn complete_file() -> &'static str {
 
 /// A file with the tables of `other` in place of its own of the same names; new ones come last.
 fn with_tables(file: &str, other: &str) -> String {
-    let tables = |text: &str| -> Vec<String> {
+    fn tables(text: &str) -> Vec<String> {
         format!("\n{text}").split("\n[").map(ToString::to_string).collect()
-    };
-    let name = |table: &str| table.split(']').next().unwrap_or_default().to_string();
+    }
+    fn name(table: &str) -> String {
+        table.split(']').next().unwrap_or_default().to_string()
+    }
     let mut all = tables(file);
     for new in tables(other).into_iter().skip(1) {
         match all.iter().position(|table| name(table) == name(&new)) {

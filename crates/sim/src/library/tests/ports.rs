@@ -20,7 +20,7 @@ fn default_port_is_duplex_only_on_nvme() {
 
 #[test]
 fn a_slow_link_holds_a_disk_to_its_payload() {
-    let model = |preset: &str| {
+    fn model(preset: &str) -> [f64; 2] {
         let text = text_of("wd40efrx").replace("\"sata-6g\"", &format!("\"{preset}\""));
         let mut drive = Model::parse(preset, &text).unwrap().build(&Start::default()).unwrap();
         [RequestKind::Read, RequestKind::Write].map(|op| {
@@ -29,7 +29,7 @@ fn a_slow_link_holds_a_disk_to_its_payload() {
             let end = sequential_pass(&mut drive, began, (op, 0, 4 << 30), 1 << 20, 1);
             (4_u64 << 30) as f64 * 1000.0 / (end - began) as f64
         })
-    };
+    }
     // the payload of USB 2, less what the bridge takes for each command of 120 KiB
     let bridge = 122_880.0 / (122_880.0 / 38.0 + 300.0);
     for rate in model("usb2-bulk-only") {

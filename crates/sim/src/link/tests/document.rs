@@ -7,13 +7,15 @@ use crate::testing::{TestDrive, request, run_all};
 const DOCUMENT: &str = include_str!("../../../../../docs/models.md");
 
 fn row(preset: &str, link: &LinkParams) -> String {
+    fn way(way: NonData) -> String {
+        format!("{way:?}").to_lowercase()
+    }
     let commands = match link.queues {
         1 => link.queue_depth.to_string(),
         queues => format!("{queues} queues of {}", link.queue_depth),
     };
     let kib = link.max_transfer_bytes.expect("all of them split") / 1024;
     let largest = if kib == 1024 { "1 MiB".to_string() } else { format!("{kib} KiB") };
-    let way = |way: NonData| format!("{way:?}").to_lowercase();
     let payload = (link.payload_mb_s() / 5.0).round() * 5.0;
     let payload = if link.payload_mb_s() < 100.0 { link.payload_mb_s().round() } else { payload };
     format!(

@@ -143,7 +143,7 @@ fn a_write_across_units_reads_both_first() {
 
 #[test]
 fn misaligned_writes_halve_the_sustained_rate() {
-    let rate = |shift: u64| {
+    fn rate(shift: u64) -> f64 {
         let mut params = small();
         params.spare_share = 1.0;
         params.buffer.merge_before_ack = false;
@@ -155,14 +155,14 @@ fn misaligned_writes_halve_the_sustained_rate() {
             (offsets.below(span) * 4096 + shift, 4096)
         });
         count as f64 / end as f64
-    };
+    }
     let ratio = rate(512) / rate(0);
     assert!((0.4..0.6).contains(&ratio), "{ratio}");
 }
 
 #[test]
 fn the_same_seed_gives_the_same_times() {
-    let run = |seed| {
+    fn run(seed: u64) -> u64 {
         let mut params = small();
         params.flash.retry_share = 0.05;
         params.flash.retry_us = 200.0;
@@ -170,7 +170,7 @@ fn the_same_seed_gives_the_same_times() {
         ssd.precondition(1.0);
         let mut offsets = Offsets(7);
         closed_loop(&mut ssd, 0, Read, 2000, 4, |_| (offsets.below(200_000) * 4096, 4096))
-    };
+    }
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
 }

@@ -45,13 +45,13 @@ fn read_suspends_a_program_or_waits() {
 
 #[test]
 fn half_duplex_port_serializes_reads_and_writes() {
-    let end = |full_duplex: bool| {
+    fn end(full_duplex: bool) -> f64 {
         let port = PortParams { full_duplex, ..port(100.0, 0.0) };
         // unwritten units are read without the flash
         let mut ssd = Ssd::new(small_with(|p| p.port = Some(port)), 1).unwrap();
         let requests = [request(Read, 512 * MIB, MIB), request(Write, 0, MIB)];
         together(&mut ssd, 0, requests) as f64 / (MIB as f64 * 10.0)
-    };
+    }
     let (both, one_by_one) = (end(true), end(false));
     assert!((1.0..1.05).contains(&both), "{both}");
     assert!((2.0..2.05).contains(&one_by_one), "{one_by_one}");
@@ -73,11 +73,11 @@ fn port_has_rate_per_direction_and_command_cost() {
 
 #[test]
 fn multi_page_read_is_one_port_command() {
-    let read = |command_us: f64| {
+    fn read(command_us: f64) -> u64 {
         // slower than the flash, so that the pages wait for it
         let params = with_port(small(), 200.0, command_us);
         one(&mut full(params), 0, Read, 0, 8 * 32 * 1024)
-    };
+    }
     assert_eq!(read(30.0) - read(0.0), 30_000);
 }
 
@@ -169,17 +169,18 @@ fn sequential_reader_finds_a_full_window_ahead() {
 
 #[test]
 fn channels_carry_side_by_side() {
-    let rate = |channels: u32| {
-        let mut params = small();
-        params.flash.channels = channels;
-        params.flash.dies_per_channel = 8 / channels;
-        params.flash.channel_mb_s = 100.0;
-        let mut ssd = full(params);
-        let end = closed_loop(&mut ssd, 0, Read, 512, 4, |k| (k * MIB, MIB));
-        (512 * MIB) as f64 * 1e3 / end as f64
-    };
     for channels in [1, 2, 4] {
-        let share = rate(channels) / (100.0 * f64::from(channels));
+        let share = rate_with_channels(channels) / (100.0 * f64::from(channels));
         assert!((0.9..=1.0).contains(&share), "{channels}: {share} of what they can carry");
     }
+}
+
+fn rate_with_channels(channels: u32) -> f64 {
+    let mut params = small();
+    params.flash.channels = channels;
+    params.flash.dies_per_channel = 8 / channels;
+    params.flash.channel_mb_s = 100.0;
+    let mut ssd = full(params);
+    let end = closed_loop(&mut ssd, 0, Read, 512, 4, |k| (k * MIB, MIB));
+    (512 * MIB) as f64 * 1e3 / end as f64
 }

@@ -36,8 +36,7 @@ fn knee(ssd: &mut Ssd, now: Nanos, bytes: u64, limit_mb_s: f64) -> (Nanos, Optio
 
 /// Writes `bytes` from `from` on; when that ends, and its rate in MB/s.
 fn write(ssd: &mut Ssd, now: Nanos, from: u64, bytes: u64) -> (Nanos, f64) {
-    let place = |k: u64| (from + k * CHUNK, CHUNK);
-    let end = closed_loop(ssd, now, Write, bytes / CHUNK, 4, place);
+    let end = closed_loop(ssd, now, Write, bytes / CHUNK, 4, |k| (from + k * CHUNK, CHUNK));
     (end, bytes as f64 * 1000.0 / (end - now) as f64)
 }
 
@@ -117,13 +116,13 @@ fn idle_time_restores_cache_without_live_data() {
 
 #[test]
 fn a_throttled_drive_folds_more_slowly() {
-    let folded = |faults: SsdFaults| {
+    fn folded(faults: SsdFaults) -> f64 {
         let mut ssd = Ssd::new(with_cache(0.2, 0.0), 1).unwrap();
         let now = closed_loop(&mut ssd, 0, Write, 1024, 4, |k| (k * CHUNK, CHUNK));
         ssd.set_faults(faults);
         ssd.advance(now + SECOND + SECOND / 4, &mut Vec::new());
         ssd.status().moved_bytes as f64
-    };
+    }
     let full = folded(SsdFaults::default());
     let throttled = folded(SsdFaults { throttle_forced: Some(0.25), ..SsdFaults::default() });
     assert!(full > 0.0 && (0.2..0.3).contains(&(throttled / full)), "{throttled} of {full}");

@@ -55,7 +55,7 @@ fn third_of_the_speed_starts_third_of_commands() {
 
 #[test]
 fn partial_unit_write_warms_like_a_whole_one() {
-    let warmth = |len: u64| {
+    fn warmth(len: u64) -> f64 {
         let mut params = small();
         params.thermal = Some(thermal());
         params.buffer.size_kib = 65_536;
@@ -65,7 +65,7 @@ fn partial_unit_write_warms_like_a_whole_one() {
         }
         ssd.submit(5_000_000_000, request(Flush, 0, 0));
         ssd.status().temperature_c.unwrap()
-    };
+    }
     let (part, whole, two) = (warmth(512), warmth(4096), warmth(8192));
     assert!((part - whole).abs() < 1e-6, "{part} and {whole}");
     assert!(two > whole, "{two} and {whole}");

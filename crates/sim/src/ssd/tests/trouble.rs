@@ -19,15 +19,15 @@ fn outcome(ssd: &mut Ssd, now: Nanos, request: SimRequest) -> SimCompletion {
 
 #[test]
 fn throttling_appears_and_recovers() {
+    fn rate(ssd: &mut Ssd, now: Nanos) -> (u64, f64) {
+        let count = 1024;
+        let end = closed_loop(ssd, now, Write, count, 4, |k| (k * 131_072, 131_072));
+        (end, count as f64 * 131_072.0 / (end - now) as f64)
+    }
     let mut params = small();
     params.thermal = Some(thermal());
     params.thermal.as_mut().unwrap().write_j_per_gb = 20.0;
     let mut ssd = Ssd::new(params, 1).unwrap();
-    let rate = |ssd: &mut Ssd, now: Nanos| {
-        let count = 1024;
-        let end = closed_loop(ssd, now, Write, count, 4, |k| (k * 131_072, 131_072));
-        (end, count as f64 * 131_072.0 / (end - now) as f64)
-    };
     let (mut now, _) = rate(&mut ssd, 0);
     let (next, cold) = rate(&mut ssd, now);
     now = next;
@@ -45,11 +45,11 @@ fn throttling_appears_and_recovers() {
 
 #[test]
 fn a_forced_throttle_scales_everything() {
-    let time = |faults: SsdFaults| {
+    fn time(faults: SsdFaults) -> u64 {
         let mut ssd = full(small());
         ssd.set_faults(faults);
         one(&mut ssd, 0, Read, 0, 4096)
-    };
+    }
     let slow = time(SsdFaults { throttle_forced: Some(0.25), ..SsdFaults::default() });
     assert!((slow as f64 / time(SsdFaults::default()) as f64 - 4.0).abs() < 0.001);
 }

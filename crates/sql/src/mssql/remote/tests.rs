@@ -14,8 +14,9 @@ fn of_server(statement: &str) -> FakeAnswer {
         _ if seen("sys.tables") => number(0),
         _ if seen("ProductVersion") => text("16.0.4135.4"),
         _ if seen("sys.configurations") => {
-            let row =
-                |name: &str, value: &str| [name, value].map(|it| FakeValue::Text(it.to_string()));
+            fn row(name: &str, value: &str) -> [FakeValue; 2] {
+                [name, value].map(|it| FakeValue::Text(it.to_string()))
+            }
             let rows = [row("recovery model", "SIMPLE"), row("max degree of parallelism", "0")];
             FakeAnswer::Rows(rows.map(Vec::from).to_vec())
         }

@@ -56,14 +56,14 @@ fn error_is_reported_when_server_is_ready() {
 
 #[test]
 fn a_server_that_ends_says_why_if_it_can() {
-    let last = message(b'E', b"SFATAL\0C57P01\0Mterminating connection\0\0");
-    let why = |answer: Vec<u8>| {
+    fn why(answer: Vec<u8>) -> String {
         let (mut line, server) = beside(answer, usize::MAX);
         let end = line.prepare("seek", "SELECT 1").unwrap_err();
         server.join().unwrap();
         assert!(matches!(end, SqlError::ServerEnded { .. }), "{end:?}");
         end.to_string()
-    };
+    }
+    let last = message(b'E', b"SFATAL\0C57P01\0Mterminating connection\0\0");
     assert_eq!(why(last), "the PostgreSQL server ended: terminating connection");
     assert_eq!(why(row(100)[..40].to_vec()), "the PostgreSQL server ended: connection closed");
 }

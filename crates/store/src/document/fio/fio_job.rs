@@ -267,12 +267,15 @@ impl<'d> FioJob<'d> {
         let completion = JobLatency::of(&job[side], "clat");
         push("lat_mean_us", whole.as_ref().and_then(|it| it.us("mean")));
         push("lat_max_us", whole.as_ref().and_then(|it| it.us("max")));
-        let has_percentiles = |it: &JobLatency<'_>| it.figures["percentile"].is_object();
         let found = whole.filter(has_percentiles).or(completion.filter(has_percentiles));
         for (name, quantity) in PERCENTILES {
             push(quantity, found.as_ref().and_then(|it| it.percentile_us(name)));
         }
     }
+}
+
+fn has_percentiles(it: &JobLatency<'_>) -> bool {
+    it.figures["percentile"].is_object()
 }
 
 impl FioCell {

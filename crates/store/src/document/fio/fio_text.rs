@@ -74,18 +74,18 @@ fn is_result(value: &Value) -> bool {
 /// Whether `later` is a later result of the same call: with the same start and the same jobs. fio counts the seconds
 /// since its start upwards (`elapsed`), so one is subtracted.
 fn is_later_of_same_call(earlier: &Value, later: &Value) -> bool {
-    let ms = |value: &Value| {
-        let seconds = || Some(value["timestamp"].as_f64()? * 1e3);
-        value["timestamp_ms"].as_f64().or_else(seconds)
-    };
-    let names = |value: &Value| -> Vec<Value> {
-        let jobs = super::fio_job::entries(value);
-        jobs.map(|job| Value::from(vec![job["jobname"].clone(), job["groupid"].clone()])).collect()
-    };
+    fn ms(value: &Value) -> Option<f64> {
+        value["timestamp_ms"].as_f64().or_else(|| Some(value["timestamp"].as_f64()? * 1e3))
+    }
     let elapsed_s = super::fio_job::entries(later).filter_map(|job| job["elapsed"].as_f64());
     let Some(elapsed_s) = elapsed_s.reduce(f64::max) else { return false };
     let Some((earlier_ms, later_ms)) = ms(earlier).zip(ms(later)) else { return false };
     names(earlier) == names(later)
         && earlier["global options"] == later["global options"]
         && (elapsed_s - 1.0) * 1e3 > later_ms - earlier_ms
+}
+
+fn names(value: &Value) -> Vec<Value> {
+    let jobs = super::fio_job::entries(value);
+    jobs.map(|job| Value::from(vec![job["jobname"].clone(), job["groupid"].clone()])).collect()
 }

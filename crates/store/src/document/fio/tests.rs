@@ -202,7 +202,9 @@ fn jobs_that_disturbed_each_other_are_left_out() {
 
 #[test]
 fn other_files_are_other_runs() {
-    let on = |path: &str| json!({"rw": "randread", "filename": path});
+    fn on(path: &str) -> Value {
+        json!({"rw": "randread", "filename": path})
+    }
     let jobs = [
         job("x", 0, &on("/dev/sdx"), "read", 1.0),
         job("y", 0, &on("/dev/sdy"), "read", 2.0),

@@ -45,6 +45,9 @@ pub fn search_covers_all_shown_fields(fresh: Fresh<'_>) {
 }
 
 pub fn filters_narrow_and_pages_follow_one_another(fresh: Fresh<'_>) {
+    fn page(skip: u32) -> Filter {
+        Filter { skip, limit: Some(2), ..Filter::default() }
+    }
     let store = three(fresh);
     let failed = Filter { status: Some("failed".into()), ..Filter::default() };
     assert_eq!(ids(&store, &failed), ["aaaaaaaaaaa1"]);
@@ -52,7 +55,6 @@ pub fn filters_narrow_and_pages_follow_one_another(fresh: Fresh<'_>) {
     assert_eq!(ids(&store, &simulated), ["ccccccccccc3"]);
     let real = Filter { simulated: Some(false), ..Filter::default() };
     assert_eq!(store.count(&real).unwrap(), 2);
-    let page = |skip| Filter { skip, limit: Some(2), ..Filter::default() };
     assert_eq!(ids(&store, &page(0)), ["ccccccccccc3", "bbbbbbbbbbb2"]);
     assert_eq!(ids(&store, &page(2)), ["aaaaaaaaaaa1"]);
     assert_eq!(store.count(&page(2)).unwrap(), 3);
@@ -141,8 +143,8 @@ pub fn runs_without_clock_are_ordered_by_saving(fresh: Fresh<'_>) {
     assert_eq!(run('a', "1970-01-01T00:02:00Z"), 'd');
     assert_eq!(run('e', "2026-04-01T00:00:00Z"), 'd');
     assert_eq!(run('f', "2026-05-02T00:00:00Z"), 'f');
-    let first = |id: String| id.chars().next().unwrap();
-    let order: String = ids(&store, &Filter::default()).into_iter().map(first).collect();
+    let order: String =
+        ids(&store, &Filter::default()).into_iter().map(|id| id.chars().next().unwrap()).collect();
     assert_eq!(order, "fdceba");
     // Results of other programs may be older than drivescope.
     let mut foreign = rich_run("999999999999");

@@ -47,9 +47,11 @@ fn store_that_cannot_be_made_leaves_no_file() {
 /// After a kill with a full log, the next connection to close would move the log into the file.
 #[test]
 fn foreign_file_and_log_stay_unchanged() {
+    fn log(path: &Path) -> PathBuf {
+        PathBuf::from(format!("{}-wal", path.display()))
+    }
     let folder = tempfile::tempdir().unwrap();
     let [living, dead] = ["living.db", "dead.db"].map(|name| folder.path().join(name));
-    let log = |path: &Path| PathBuf::from(format!("{}-wal", path.display()));
     let owner = Connection::open(&living).unwrap();
     owner.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).unwrap();
     owner.execute_batch("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)").unwrap();
@@ -142,16 +144,17 @@ fn a_truncated_store_is_reported() {
     for kept in [50, 100, 4096, length / 2, length - 4096] {
         let copy = copy_of_a_full_store();
         copy.as_file().set_len(kept).unwrap();
-        let read_all = |store: Store| -> Result<(), StoreError> {
-            for summary in store.list(&Filter::default())? {
-                store.get(&summary.id)?;
-            }
-            Ok(())
-        };
         let result = Store::open_existing(&StoreLocation::of_file(copy.path())).and_then(read_all);
         let error = result.expect_err(&format!("{kept} of {length} bytes"));
         assert_eq!(error.fault, StoreFault::Corrupt, "{kept} of {length} bytes: {error}");
     }
+}
+
+fn read_all(store: Store) -> Result<(), StoreError> {
+    for summary in store.list(&Filter::default())? {
+        store.get(&summary.id)?;
+    }
+    Ok(())
 }
 
 #[test]

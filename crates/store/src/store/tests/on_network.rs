@@ -85,11 +85,6 @@ fn certificates_and_passwords_are_checked() {
         };
         StoreLocation::parse(Some(&with)).unwrap()
     };
-    let is_encrypted = |location: &StoreLocation| {
-        let store = Store::open(location).unwrap();
-        let asked = "SELECT ssl::text FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
-        store.select(asked, &[], SqlRow::text).unwrap()[0] == "true"
-    };
     let (authority, other) = (file("authority.crt"), file("other.crt"));
 
     assert!(!is_encrypted(&at("localhost", "sslmode=prefer")), "the server has none yet");
@@ -122,6 +117,12 @@ fn certificates_and_passwords_are_checked() {
     refused(&wrong, StoreFault::Denied, &["refuses the connection", "~/.pgpass"]);
     fs::set_permissions(folder.path().join("good"), fs::Permissions::from_mode(0o644)).unwrap();
     refused(&at("localhost", ""), StoreFault::Denied, &["is ignored", "chmod 600"]);
+}
+
+fn is_encrypted(location: &StoreLocation) -> bool {
+    let store = Store::open(location).unwrap();
+    let asked = "SELECT ssl::text FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+    store.select(asked, &[], SqlRow::text).unwrap()[0] == "true"
 }
 
 #[test]

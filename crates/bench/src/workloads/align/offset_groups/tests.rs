@@ -71,7 +71,9 @@ fn the_resolution_is_what_would_have_been_seen() {
 
 #[test]
 fn fast_offsets_give_sector_and_shift() {
-    let of = |fast: &[u64], slow: &[u64]| OffsetGroups { fast: fast.to_vec(), slow: slow.to_vec() };
+    fn of(fast: &[u64], slow: &[u64]) -> OffsetGroups {
+        OffsetGroups { fast: fast.to_vec(), slow: slow.to_vec() }
+    }
     for (fast, slow, found) in [
         (&[0][..], &[512, 1024, 1536, 2048, 2560, 3072, 3584][..], Some((4096, 0))),
         (&[3584], &[0, 512, 1024, 1536, 2048, 2560, 3072], Some((4096, 3584))),

@@ -34,8 +34,9 @@ fn length_sensitive_disk_is_sampled_with_long_requests() {
 #[test]
 fn shortest_full_speed_requests_are_used() {
     const KIB: u64 = 1 << 10;
-    let times =
-        |of: [u64; 3]| [256 * KIB, 128 * KIB, 64 * KIB].into_iter().zip(of).collect::<Vec<_>>();
+    fn times(of: [u64; 3]) -> Vec<(u64, u64)> {
+        [256 * KIB, 128 * KIB, 64 * KIB].into_iter().zip(of).collect()
+    }
     for (of, shortest) in [
         ([1000, 1000, 1000], 64),
         ([1009, 1000, 1005], 64),

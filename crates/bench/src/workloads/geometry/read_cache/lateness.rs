@@ -78,7 +78,9 @@ mod tests {
 
     #[test]
     fn busy_host_needs_more_answers_than_quiet_one() {
-        let count = |fast, slow| HitCount { fast, slow };
+        fn count(fast: u32, slow: u32) -> HitCount {
+            HitCount { fast, slow }
+        }
         let quiet = lateness(0);
         assert_eq!(count(1, 0).verdict(quiet, 0.03), None);
         assert_eq!(count(2, 0).verdict(quiet, 0.03), Some(true));

@@ -97,6 +97,14 @@ fn busy_host_gives_right_cache_size_or_none() {
 /// In virtual time a run said "let nothing else run" where nothing else can.
 #[test]
 fn remedy_is_shown_when_other_programs_may_interfere() {
+    fn answer(why: &str) -> HeldReads {
+        HeldReads {
+            read_ahead: Err(why.to_string()),
+            places: Ok(3),
+            stream_bytes: Err("nothing of a stream is held".to_string()),
+            is_shared: None,
+        }
+    }
     let disk = RandomDisk::new(2);
     let found = |late_share| {
         let held = held_by(&disk, late_share, 2).unwrap();
@@ -104,12 +112,6 @@ fn remedy_is_shown_when_other_programs_may_interfere() {
         reasons.into_iter().flatten().collect::<Vec<_>>().join(", ")
     };
     assert!(found(0.4).ends_with(ADVICE), "{}", found(0.4));
-    let answer = |why: &str| HeldReads {
-        read_ahead: Err(why.to_string()),
-        places: Ok(3),
-        stream_bytes: Err("nothing of a stream is held".to_string()),
-        is_shared: None,
-    };
     let advised = answer(CONTRADICTORY).advised();
     assert_eq!(advised.read_ahead, Err(format!("{CONTRADICTORY}{ADVICE}")));
     assert_eq!(

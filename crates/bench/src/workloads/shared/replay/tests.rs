@@ -70,16 +70,20 @@ fn replayed(
 
 #[test]
 fn each_timing_waits_for_what_it_should() {
+    fn idle(ms: u64) -> Due {
+        Due::AfterIdle(ms * MS)
+    }
+    fn at(ms: u64) -> Due {
+        Due::At(ms * MS)
+    }
     let events = [read(0, 0, 10), read(4, 1, 10), read(1_014, 2, 5)];
     let due = |rules: StepRules| -> Vec<Due> {
         steps(rules, &events).0.iter().map(|step| step.due).collect()
     };
-    let idle = |ms: u64| Due::AfterIdle(ms * MS);
     let dependent = rules(ReplayTiming::Dependent);
     assert_eq!(due(dependent.clone()), [idle(0), Due::AfterSend(4 * MS), idle(1_000)]);
     let capped = StepRules { think_max_ns: 25 * MS, ..dependent };
     assert_eq!(due(capped), [idle(0), Due::AfterSend(4 * MS), idle(25)]);
-    let at = |ms: u64| Due::At(ms * MS);
     let deadlines = rules(ReplayTiming::Deadlines);
     assert_eq!(due(deadlines.clone()), [at(0), at(4), at(1_014)]);
     assert_eq!(due(StepRules { think_max_ns: 0, ..deadlines }), [at(0), at(4), at(14)]);

@@ -79,8 +79,8 @@ fn slow_accesses_are_reported_with_their_part() {
     let parts = slow_parts(&accesses, size);
     let overlaps = |part: &Range<u64>| part.start < size / 20 * 11 && part.end > size / 2;
     assert!(!parts.is_empty() && parts.iter().all(overlaps));
-    let fast = |access: &TimedRegion| access.ns < Some(20_000_000);
-    let healthy: Vec<TimedRegion> = accesses.iter().copied().filter(fast).collect();
+    let healthy: Vec<TimedRegion> =
+        accesses.iter().copied().filter(|access| access.ns < Some(20_000_000)).collect();
     assert_eq!(slow_parts(&healthy, size), []);
     assert_eq!(slow_parts(&accesses[..40], size), [], "too few");
 }

@@ -47,8 +47,10 @@ fn ours(time_s: f64) -> Suite {
 
 /// Samples in order, each at its middle.
 fn samples_of(result: &TestResult, sample: Bytes) -> Vec<(f64, f64)> {
-    let middle = |(x, rate): (f64, f64)| (x + sample.0 as f64 / 2.0, rate);
-    points(result, "surface.read.mb_s").into_iter().map(middle).collect()
+    points(result, "surface.read.mb_s")
+        .into_iter()
+        .map(|(x, rate)| (x + sample.0 as f64 / 2.0, rate))
+        .collect()
 }
 
 /// On a straight line between two points, level outside.

@@ -16,8 +16,9 @@ pub enum Comparison {
 
 impl Comparison {
     pub fn parse(op: &str, value: &str) -> Result<Self, String> {
-        let number =
-            |text: &str| text.parse::<f64>().map_err(|_| format!("value '{text}' is not a number"));
+        fn number(text: &str) -> Result<f64, String> {
+            text.parse::<f64>().map_err(|_| format!("value '{text}' is not a number"))
+        }
         match op {
             "=" | "~" | "min" | "max" | "ratio" => number(value).map(Self::Near),
             "<" => number(value).map(Self::Below),

@@ -109,7 +109,6 @@ impl Formula {
             terms.iter().map(|term| term.value(measured)).collect()
         };
         let (values, minus) = (values(&self.terms)?, values(&self.minus)?);
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
         let combined = match self.combined {
             Combined::Mean => mean(&values),
             Combined::Smallest => values.iter().copied().fold(f64::INFINITY, f64::min),
@@ -117,4 +116,8 @@ impl Formula {
         };
         Ok(combined - mean(&minus))
     }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
 }

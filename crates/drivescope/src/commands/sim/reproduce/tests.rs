@@ -18,7 +18,9 @@ fn one_cell(fields: [&str; 6]) -> Result<PublishedCell, String> {
 
 /// Results of `fill` on two drives.
 fn measured() -> RunFigures {
-    let job = |model: &str| ModelRun { model: model.into(), run: "fill".into() };
+    fn job(model: &str) -> ModelRun {
+        ModelRun { model: model.into(), run: "fill".into() }
+    }
     let figures = |rate: f64| MetricValues::from([("rate".to_string(), rate)]);
     RunFigures::from([
         (job("one"), Ok(figures(200e6))),
@@ -28,8 +30,10 @@ fn measured() -> RunFigures {
 }
 
 fn outcome(fields: [&str; 6]) -> (Option<f64>, Option<f64>, Option<bool>) {
+    fn rounded(value: f64) -> f64 {
+        (value * 1e6).round() / 1e6
+    }
     let result = one_cell(fields).unwrap().result(&measured());
-    let rounded = |value: f64| (value * 1e6).round() / 1e6;
     (result.simulated.map(rounded), result.difference_pct.map(rounded), result.pass)
 }
 
@@ -57,7 +61,9 @@ fn values_are_near_below_above_or_between() {
 
 #[test]
 fn figures_are_combined_and_divided() {
-    let simulated = |measured: &str| outcome(["=", "1", "5", measured, "", ""]).0;
+    fn simulated(measured: &str) -> Option<f64> {
+        outcome(["=", "1", "5", measured, "", ""]).0
+    }
     assert_eq!(simulated("one/fill:rate two/fill:rate"), Some(150.0));
     assert_eq!(simulated("mean one/fill:rate two/fill:rate"), Some(150.0));
     assert_eq!(simulated("min one/fill:rate two/fill:rate"), Some(100.0));

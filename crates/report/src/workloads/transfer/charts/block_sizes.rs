@@ -24,7 +24,9 @@ struct SizeCurve {
 
 /// One for each order, depth and number of threads that has enough sizes; the first has the plain name.
 pub(super) fn block_sizes(result: &TestResult, cells: &[Cell]) -> Vec<Chart> {
-    let alike = |cell: &Cell| Shape { block: Bytes(0), ..cell.shape };
+    fn alike(cell: &Cell) -> Shape {
+        Shape { block: Bytes(0), ..cell.shape }
+    }
     let charts = distinct(cells.iter().map(alike)).into_iter().filter_map(|shape| {
         let of_shape: Vec<&Cell> = cells.iter().filter(|cell| alike(cell) == shape).collect();
         chart(result, &of_shape).map(|chart| (shape, chart))
@@ -133,9 +135,10 @@ mod tests {
         [("512", 20.0), ("4k", 120.0), ("64k", 480.0), ("1m", 520.0), ("64m", 530.0)];
 
     fn cells(order: &str, mix: &str, factor: f64, count: usize) -> Vec<(String, f64)> {
-        let cell =
-            |(size, rate): &(&str, f64)| (format!("{order}{size}_q4t1.{mix}"), factor * rate);
-        SIZES[..count].iter().map(cell).collect()
+        SIZES[..count]
+            .iter()
+            .map(|(size, rate)| (format!("{order}{size}_q4t1.{mix}"), factor * rate))
+            .collect()
     }
 
     fn drawn(all: &[(String, f64)]) -> Vec<Chart> {

@@ -52,11 +52,11 @@ fn whole_fill_takes_its_pieces_and_the_flush() {
 /// "A whole fill took 12 s" is not about the drive then.
 #[test]
 fn partial_fill_says_so() {
-    let of = |mode, span| {
+    fn of(mode: FillMode, span: u64) -> Option<String> {
         let mut suite = suite_of(TestKind::Fill);
         (suite.fill.mode, suite.span) = (mode, Bytes(span));
         run_on("sim:wd4000aaks", suite).reason
-    };
+    }
     for (mode, span, told) in [
         (FillMode::Full, 32 << 20, "the first 33.6 MB of 400 GB"),
         (FillMode::Sampled, 200_000_000_000, "the first 200 GB of 400 GB"),
