@@ -134,13 +134,14 @@ impl<M: AgentMachine> Agent<M> {
         Ok(self.pace.wait(!self.running.is_empty()))
     }
 
-    /// Whether trying again later may help: at the start, only if the server is away; later, the results of jobs must
-    /// not be lost, whatever is wrong with the server.
+    /// Whether trying again later may help: until the first poll that succeeds, only if the server is away or busy;
+    /// later, the results of jobs must not be lost, whatever is wrong with the server.
     fn is_passing(&self, error: &AgentError) -> bool {
         match error {
             AgentError::Held => true,
             AgentError::Store(error) => {
-                self.has_connected || error.fault == StoreFault::Unreachable
+                let is_away = matches!(error.fault, StoreFault::Unreachable | StoreFault::Locked);
+                self.has_connected || is_away
             }
             _ => false,
         }
@@ -206,6 +207,7 @@ impl<M: AgentMachine> Agent<M> {
             self.pace.hurry();
             return Ok(false);
         }
+        self.has_connected = true;
         self.clock.note(sent_us, answer.server_unix_us, local_unix_us());
         for running in &mut self.running {
             let renewed = answer.renewed.iter().find(|it| it.id == running.record.id);
@@ -230,6 +232,9 @@ impl<M: AgentMachine> Agent<M> {
             return Ok(());
         }
         let mut tables = FleetTables::open(&self.location, true)?;
+        if !self.has_connected {
+            self.machine.check_store()?;
+        }
         let facts = self.machine.facts();
         let stale_s = 3.0 * facts.poll_s + 15.0;
         if !tables.announce_host(facts, &self.incarnation, stale_s)? {
@@ -241,7 +246,6 @@ impl<M: AgentMachine> Agent<M> {
         self.pace.forget_holder();
         tell(&format!("host {} announced to {}", facts.name, self.location.shown()));
         self.tables = Some(tables);
-        self.has_connected = true;
         self.announced = None;
         Ok(())
     }
@@ -260,7 +264,7 @@ impl<M: AgentMachine> Agent<M> {
     /// Runs first, then the ends that name them.
     fn send_ends(&mut self, tell: &mut Tell<'_>) -> Result<(), AgentError> {
         // Also without an end: an earlier incarnation may have left runs.
-        self.machine.send_runs()?;
+        self.machine.send_runs()?.iter().for_each(|refused| tell(refused));
         let host = self.machine.facts().id.clone();
         while let Some(end) = self.ended.first() {
             let tables = self.tables.as_mut().expect("it is connected");
