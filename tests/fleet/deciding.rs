@@ -18,7 +18,7 @@ fn unknown_jobs_are_decided_all_or_by_host_and_drive() {
     fleet.sql("UPDATE fleet_jobs SET state = 'unknown', ended = now(), message = 'lost'");
     decide(&[]).code(2);
     fleet.fleet(&["decide", "on", "--again"]).refused_with(2, &["did you mean 'one'?"]);
-    let advice = "drivescope fleet decide one --again or --failed";
+    let advice = "drivescope fleet decide one --again";
     fleet.fleet(&["status", "one"]).code(1).shows(&["5 unknown", advice]);
     fleet.fleet(&["watch", "one"]).code(1).shows(&["one: 5 unknown", advice]);
 
@@ -53,9 +53,9 @@ fn decided_job_keeps_its_serial_and_obeys_the_ceiling() {
         let said = fleet.fleet(&["decide", "writes", "--again"]).code(0).stdout;
         must_have(&said, &["1 job of writes to run again", "one sim:wd40efrx"]);
     };
-    let first = agent("destroy");
+    let first = agent("same-bytes");
     announced(&fleet, "1");
-    fleet.submitted("writes", LONG_WRITES, &["--write", "destroy", "--serial", "SIM-WD40EFRX"]);
+    fleet.submitted("writes", LONG_WRITES, &["--write", "same-bytes", "--serial", "SIM-WD40EFRX"]);
     let program = wait_for("a program", || fleet.programs("one").pop());
     kill_process(program, Signal::KILL).unwrap();
     fleet.wait_for_states("writes", "unknown");
@@ -71,7 +71,7 @@ fn decided_job_keeps_its_serial_and_obeys_the_ceiling() {
     // It is still undecided, and shorter.
     fleet.sql("UPDATE fleet_jobs SET state = 'unknown'");
     fleet.sql("UPDATE fleet_submissions SET plan = REPLACE(plan, '1000000', '50')");
-    let last = agent("destroy");
+    let last = agent("same-bytes");
     again();
     fleet.wait_for_states("writes", "done");
     assert_eq!(fleet.sql("SELECT serial || ' ' || attempt FROM fleet_jobs"), "SIM-WD40EFRX 3");

@@ -36,7 +36,7 @@ fn missing_right_is_named_with_the_line_that_grants_it() {
     fleet.call_at(&sue, &["submit", "quick", "--key", "of-sue"]).end().code(0);
     fleet.call_at(&sue, &["cancel", "known"]).end().code(0);
     fleet.call_at(&sue, &forget).end().code(0).shows(&["forgot host rack8-1 ("]);
-    fleet.fleet(&["status"]).code(0).shows(&["of-sue", "sue"]);
+    fleet.fleet(&["status"]).code(1).shows(&["of-sue", "sue"]);
 
     fleet.sql("REVOKE SELECT ON fleet_drives FROM drivescope_reader");
     let line = "GRANT SELECT ON fleet_drives TO \"bob\"";

@@ -121,11 +121,13 @@ impl<M: AgentMachine> Agent<M> {
             match polled {
                 Ok(taken) => self.pace.polled(taken, !self.running.is_empty()),
                 Err(error) if self.is_passing(&error) => {
-                    if self.tables.take().is_some() || self.pace.failures() == 0 {
-                        tell(&format!("{error}; trying again, jobs run on meanwhile"));
+                    let away = error.to_string();
+                    if self.away.as_ref() != Some(&away) {
+                        tell(&format!("{away}; trying again, jobs run on meanwhile"));
                     }
+                    self.tables = None;
                     self.must_recover = true;
-                    self.away = Some(error.to_string());
+                    self.away = Some(away);
                     self.pace.failed();
                 }
                 Err(error) => return Err(error),
@@ -207,6 +209,10 @@ impl<M: AgentMachine> Agent<M> {
             self.pace.hurry();
             return Ok(false);
         }
+        if self.away.take().is_some() || !self.has_connected {
+            let facts = self.machine.facts();
+            tell(&format!("host {} announced to {}", facts.name, self.location.shown()));
+        }
         self.has_connected = true;
         self.clock.note(sent_us, answer.server_unix_us, local_unix_us());
         for running in &mut self.running {
@@ -219,7 +225,6 @@ impl<M: AgentMachine> Agent<M> {
         // The answer to an earlier beat was lost after the server had given out jobs.
         self.must_recover = answer.strays > 0;
         let has_taken = !answer.taken.is_empty();
-        self.away = None;
         self.last_taken = Some(answer.taken.len());
         for job in answer.taken {
             self.begin(job, tell)?;
@@ -244,7 +249,6 @@ impl<M: AgentMachine> Agent<M> {
             return Err(AgentError::Held);
         }
         self.pace.forget_holder();
-        tell(&format!("host {} announced to {}", facts.name, self.location.shown()));
         self.tables = Some(tables);
         self.announced = None;
         Ok(())

@@ -148,14 +148,15 @@ pub struct CancelArguments {
 
 /// Arguments of `fleet decide`.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("verdict").required(true).args(["again", "failed"]))]
 pub struct DecideArguments {
     /// Key of the submission.
     pub submission: String,
     /// Run its unknown jobs again, with the serial numbers that were submitted.
-    #[arg(long, required_unless_present = "failed")]
+    #[arg(long)]
     pub again: bool,
     /// Give its unknown jobs up.
-    #[arg(long, conflicts_with = "again")]
+    #[arg(long)]
     pub failed: bool,
     /// Only jobs on this host.
     #[arg(long, value_name = "HOST")]

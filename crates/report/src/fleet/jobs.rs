@@ -7,6 +7,8 @@ use drivescope_model::number::rounded;
 use drivescope_model::shell::quoted;
 use std::collections::BTreeMap;
 
+/// Before the command; `--failed` is its other choice.
+const DECIDE: &str = "unknown jobs: look at their drives, then type (or with --failed)";
 /// More shortened messages are counted.
 const WHOLE_MESSAGES_MAX: usize = 3;
 
@@ -109,21 +111,21 @@ pub fn fleet_jobs(
     let counts = Paragraph::new().text(row.role(), counts).lines(2, style);
     let table = table(jobs, hosts, style);
     let messages = shortened_messages(jobs, &table, style);
-    let advice = undecided(key, jobs).map(|text| Paragraph::new().text(Role::Warn, text));
-    let advice = advice.map(|it| it.lines(2, style)).unwrap_or_default();
+    let advice = match undecided(key, jobs) {
+        Some(_) => Paragraph::new().command(Role::Warn, DECIDE, &decide(key)).lines(2, style),
+        None => String::new(),
+    };
     sections([head + &selector + &counts, table, messages + &advice])
 }
 
 /// What to do about unknown jobs, if there are any.
 pub fn undecided(key: &str, jobs: &[FleetJob]) -> Option<String> {
     let is_unknown = |job: &FleetJob| job.state == JobState::Unknown;
-    jobs.iter().any(is_unknown).then(|| {
-        format!(
-            "unknown jobs wait for a decision: look at their drives, then type drivescope fleet decide {} --again or \
-             --failed",
-            quoted(key)
-        )
-    })
+    jobs.iter().any(is_unknown).then(|| format!("{DECIDE} {}", decide(key)))
+}
+
+fn decide(key: &str) -> String {
+    format!("drivescope fleet decide {} --again", quoted(key))
 }
 
 /// Messages that the table cuts: whole if there are few.
@@ -312,7 +314,7 @@ mod tests {
         let jobs = [job("rack7-3", "sda", JobState::Unknown)];
         let text = fleet_jobs(&row(&[(JobState::Unknown, 1)], 0), &jobs, &[], Style::PLAIN);
         let text = text.replace("\n  ", " ");
-        assert!(text.contains("drivescope fleet decide 3fa9c1d2 --again or --failed"), "{text}");
+        assert!(text.contains("drivescope fleet decide 3fa9c1d2 --again"), "{text}");
         assert_eq!(undecided("k", &[job("rack7-3", "sda", JobState::Failed)]), None);
     }
 
