@@ -185,7 +185,7 @@ impl<M: AgentMachine> Agent<M> {
     }
 
     fn poll(&mut self, tell: &mut Tell<'_>) -> Result<bool, AgentError> {
-        self.connect(tell)?;
+        self.connect()?;
         self.send_ends(tell)?;
         if self.must_recover {
             self.recover(tell)?;
@@ -232,7 +232,7 @@ impl<M: AgentMachine> Agent<M> {
         Ok(has_taken)
     }
 
-    fn connect(&mut self, tell: &mut Tell<'_>) -> Result<(), AgentError> {
+    fn connect(&mut self) -> Result<(), AgentError> {
         if self.tables.is_some() {
             return Ok(());
         }
