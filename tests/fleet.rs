@@ -2,6 +2,8 @@
 
 mod agents;
 mod chaos;
+mod deciding;
+mod faults;
 mod rights;
 mod submitting;
 mod views;

@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use std::fs;
 
 /// Milliseconds, in virtual time.
-const SHORT: &str = "name = \"short\"\ntests = [\"transfer\"]\nrounds = 3\nsize = \"64MiB\"\n\
+pub(super) const SHORT: &str = "name = \"short\"\ntests = [\"transfer\"]\nrounds = 3\nsize = \"64MiB\"\n\
     [transfer]\ncells = [\"rnd4k_q1t1.read\"]\ntime = \"50ms\"\n";
 /// Half a minute, in a directory.
 const LONG: &str = "name = \"long\"\ntests = [\"transfer\"]\nrounds = 3\nsize = \"64MiB\"\n\
@@ -49,18 +49,18 @@ impl Fleet {
     }
 
     /// States of the jobs of a submission.
-    fn states(&self, key: &str) -> String {
+    pub(super) fn states(&self, key: &str) -> String {
         self.sql(&format!(
             "SELECT string_agg(state, ' ' ORDER BY id) FROM fleet_jobs WHERE submission = '{key}'"
         ))
     }
 
-    fn wait_for_states(&self, key: &str, expected: &str) {
+    pub(super) fn wait_for_states(&self, key: &str, expected: &str) {
         wait_for(expected, || (self.states(key) == expected).then_some(()));
     }
 
     /// Runs on the server, each with its job.
-    fn runs(&self) -> Vec<(String, i64)> {
+    pub(super) fn runs(&self) -> Vec<(String, i64)> {
         let store = Store::open_existing(
             &StoreLocation::parse(Some(&self.address)).expect("it is the test's own"),
         )

@@ -2,6 +2,8 @@
 //! lost. `DRIVESCOPE_FLEET_AGENTS`, `_JOBS` and `_SECONDS` make it larger; `_SEED` chooses other victims.
 
 use super::Fleet;
+use super::agents::announced;
+use super::deciding::LONG_WRITES;
 use crate::support::pooler::Pooler;
 use crate::support::postgres_server::OWNER;
 use crate::support::{Running, wait_for};
@@ -18,6 +20,8 @@ const READS: &str = "name = \"reads\"\ntests = [\"transfer\"]\nrounds = 3\nsize 
     [transfer]\ncells = [\"seq1m_q8t1.read\", \"rnd4k_q1t1.read\", \"rnd4k_q32t1.read\"]\ntime = \"500ms\"\n";
 const WRITES: &str = "name = \"writes\"\ntests = [\"surface\"]\nsize = \"64MiB\"\n\
     [surface]\nsamples = 12\nsample = \"1MiB\"\naccesses = 50\n";
+/// Submission of the hosts that are lost while they write; they have no agent a second time.
+const DARK: &str = "dark";
 /// Of each agent.
 const DRIVES: &[&str] = &["sim:wd40efrx?seed=1", "sim:pm871b-128?seed=2"];
 const SERIALS: &[&str] = &["--serial", "SIM-WD40EFRX", "--serial", "SIM-PM871B-128"];
@@ -106,6 +110,41 @@ impl Chaos {
 
     fn soon(&mut self) -> Instant {
         Instant::now() + Duration::from_millis(100 + self.chance(2_000) as u64)
+    }
+
+    /// Hosts that lose power while they write, and never come back. Each of their jobs has begun.
+    fn go_dark(&self, hosts: &[String], others: usize) {
+        let agents: Vec<Running> = hosts.iter().map(|host| self.agent(host)).collect();
+        announced(&self.fleet, &(others + hosts.len()).to_string());
+        let options =
+            [&["--select", "host=~\"dark.*\"", "--write", "same-bytes"], SERIALS].concat();
+        self.fleet.submitted(DARK, LONG_WRITES, &options);
+        for host in hosts {
+            wait_for("its jobs", || {
+                (self.fleet.programs(host).len() == DRIVES.len()).then_some(())
+            });
+        }
+        for (host, agent) in hosts.iter().zip(agents) {
+            agent.kill();
+            for program in self.fleet.programs(host) {
+                kill_process(program, Signal::KILL).expect("its jobs are long");
+            }
+        }
+    }
+
+    /// Their jobs are open for ever, and shown as unknown; nothing was begun a second time.
+    fn check_dark(&self, hosts: &[String]) {
+        let open = "SELECT COUNT(*) FROM fleet_jobs WHERE submission = 'dark' AND state = 'running' \
+                    AND attempt = 1";
+        let count = hosts.len() * DRIVES.len();
+        assert_eq!(self.fleet.sql(open), count.to_string());
+        // Time passes.
+        self.fleet.sql(
+            "UPDATE fleet_jobs SET lease_until = now() - INTERVAL '9 min' WHERE submission = 'dark'",
+        );
+        let shown = self.fleet.fleet(&["status", DARK]).code(1).stdout;
+        assert!(shown.contains(&format!("{count} jobs: {count} unknown")), "{shown}");
+        assert_eq!(shown.matches("running, but host dark").count(), count, "{shown}");
     }
 
     /// Submits the jobs of this number, of which one in three writes; with the same key again where the server is away.
@@ -224,7 +263,8 @@ impl Chaos {
     }
 
     fn wait_for_ends(&self) {
-        let open = "SELECT COUNT(*) FROM fleet_jobs WHERE state IN ('waiting', 'running')";
+        let open = "SELECT COUNT(*) FROM fleet_jobs \
+                    WHERE state IN ('waiting', 'running') AND submission <> 'dark'";
         wait_for("all jobs end", || {
             std::thread::sleep(PAUSE);
             (self.fleet.sql(open) == "0").then_some(())
@@ -266,7 +306,9 @@ fn all_runs(location: &StoreLocation) -> Vec<Run> {
 }
 
 fn is_write(job: &Job) -> bool {
-    job.submission.trim_start_matches('s').parse::<u64>().expect("it is the test's own") % 3 == 1
+    job.submission == DARK
+        || job.submission.trim_start_matches('s').parse::<u64>().expect("it is the test's own") % 3
+            == 1
 }
 
 /// What the runs of the server say of its jobs.
@@ -287,6 +329,10 @@ fn check_runs(jobs: &[Job], runs: Vec<Run>) {
 
 fn check_states(jobs: &[Job], records: &BTreeMap<i64, JobRecord>, begun: &BTreeMap<i64, u32>) {
     for job in jobs {
+        if job.submission == DARK {
+            assert!(!records.contains_key(&job.id), "another agent took job {}", job.id);
+            continue;
+        }
         let record = &records[&job.id];
         let what = format!("job {}, {}: {}; {record:?}", job.id, job.state, job.message);
         assert_eq!(record.writes_device, is_write(job), "{what}");
@@ -304,12 +350,14 @@ fn check_states(jobs: &[Job], records: &BTreeMap<i64, JobRecord>, begun: &BTreeM
 #[test]
 fn results_arrive_once_whatever_is_killed() {
     let Some(mut chaos) = Chaos::new() else { return };
-    let gone: Vec<String> =
-        (0..chaos.victims.len().div_ceil(50)).map(|at| format!("gone{at}")).collect();
+    let named = |name: &str, count: usize| (0..count).map(|at| format!("{name}{at}")).collect();
+    let gone: Vec<String> = named("gone", chaos.victims.len().div_ceil(50));
+    let dark: Vec<String> = named(DARK, 2);
     let lost: Vec<Running> = gone.iter().map(|name| chaos.agent(name)).collect();
-    let announced = (chaos.victims.len() + gone.len()).to_string();
-    super::agents::announced(&chaos.fleet, &announced);
+    let others = chaos.victims.len() + gone.len();
+    announced(&chaos.fleet, &others.to_string());
     lost.into_iter().for_each(|agent| drop(agent.kill()));
+    chaos.go_dark(&dark, others);
     chaos.rage();
     let raged = Instant::now();
     chaos.wait_for_ends();
@@ -324,8 +372,9 @@ fn results_arrive_once_whatever_is_killed() {
         let is_lost = |name: &String| {
             hosts.lines().any(|line| line.contains(name.as_str()) && line.contains("lost"))
         };
-        gone.iter().all(is_lost).then_some(())
+        gone.iter().chain(&dark).all(is_lost).then_some(())
     });
+    chaos.check_dark(&dark);
     let agents = chaos.victims.drain(..).map(|victim| victim.running.unwrap());
     agents.for_each(|agent| drop(agent.interrupt().code(130)));
 }

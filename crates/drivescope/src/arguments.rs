@@ -19,8 +19,8 @@ pub use check::CheckArguments;
 pub use fleet::DemoArguments;
 #[cfg(feature = "fleet")]
 pub use fleet::{
-    AgentArguments, CancelArguments, DrivesArguments, FleetCommand, FleetExportArguments,
-    HostsArguments, OutliersArguments, StatusArguments, SubmitArguments,
+    AgentArguments, CancelArguments, DecideArguments, DrivesArguments, FleetCommand,
+    FleetExportArguments, HostsArguments, OutliersArguments, StatusArguments, SubmitArguments,
 };
 pub use raw_writes::RawArguments;
 #[cfg(feature = "web")]

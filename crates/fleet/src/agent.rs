@@ -121,11 +121,13 @@ impl<M: AgentMachine> Agent<M> {
             match polled {
                 Ok(taken) => self.pace.polled(taken, !self.running.is_empty()),
                 Err(error) if self.is_passing(&error) => {
-                    if self.tables.take().is_some() || self.pace.failures() == 0 {
-                        tell(&format!("{error}; trying again, jobs run on meanwhile"));
+                    let away = error.to_string();
+                    if self.away.as_ref() != Some(&away) {
+                        tell(&format!("{away}; trying again, jobs run on meanwhile"));
                     }
+                    self.tables = None;
                     self.must_recover = true;
-                    self.away = Some(error.to_string());
+                    self.away = Some(away);
                     self.pace.failed();
                 }
                 Err(error) => return Err(error),
@@ -134,13 +136,14 @@ impl<M: AgentMachine> Agent<M> {
         Ok(self.pace.wait(!self.running.is_empty()))
     }
 
-    /// Whether trying again later may help: at the start, only if the server is away; later, the results of jobs must
-    /// not be lost, whatever is wrong with the server.
+    /// Whether trying again later may help: until the first poll that succeeds, only if the server is away or busy;
+    /// later, the results of jobs must not be lost, whatever is wrong with the server.
     fn is_passing(&self, error: &AgentError) -> bool {
         match error {
             AgentError::Held => true,
             AgentError::Store(error) => {
-                self.has_connected || error.fault == StoreFault::Unreachable
+                let is_away = matches!(error.fault, StoreFault::Unreachable | StoreFault::Locked);
+                self.has_connected || is_away
             }
             _ => false,
         }
@@ -182,7 +185,7 @@ impl<M: AgentMachine> Agent<M> {
     }
 
     fn poll(&mut self, tell: &mut Tell<'_>) -> Result<bool, AgentError> {
-        self.connect(tell)?;
+        self.connect()?;
         self.send_ends(tell)?;
         if self.must_recover {
             self.recover(tell)?;
@@ -206,6 +209,11 @@ impl<M: AgentMachine> Agent<M> {
             self.pace.hurry();
             return Ok(false);
         }
+        if self.away.take().is_some() || !self.has_connected {
+            let facts = self.machine.facts();
+            tell(&format!("host {} announced to {}", facts.name, self.location.shown()));
+        }
+        self.has_connected = true;
         self.clock.note(sent_us, answer.server_unix_us, local_unix_us());
         for running in &mut self.running {
             let renewed = answer.renewed.iter().find(|it| it.id == running.record.id);
@@ -217,7 +225,6 @@ impl<M: AgentMachine> Agent<M> {
         // The answer to an earlier beat was lost after the server had given out jobs.
         self.must_recover = answer.strays > 0;
         let has_taken = !answer.taken.is_empty();
-        self.away = None;
         self.last_taken = Some(answer.taken.len());
         for job in answer.taken {
             self.begin(job, tell)?;
@@ -225,11 +232,14 @@ impl<M: AgentMachine> Agent<M> {
         Ok(has_taken)
     }
 
-    fn connect(&mut self, tell: &mut Tell<'_>) -> Result<(), AgentError> {
+    fn connect(&mut self) -> Result<(), AgentError> {
         if self.tables.is_some() {
             return Ok(());
         }
         let mut tables = FleetTables::open(&self.location, true)?;
+        if !self.has_connected {
+            self.machine.check_store()?;
+        }
         let facts = self.machine.facts();
         let stale_s = 3.0 * facts.poll_s + 15.0;
         if !tables.announce_host(facts, &self.incarnation, stale_s)? {
@@ -239,9 +249,7 @@ impl<M: AgentMachine> Agent<M> {
             return Err(AgentError::Held);
         }
         self.pace.forget_holder();
-        tell(&format!("host {} announced to {}", facts.name, self.location.shown()));
         self.tables = Some(tables);
-        self.has_connected = true;
         self.announced = None;
         Ok(())
     }
@@ -260,7 +268,7 @@ impl<M: AgentMachine> Agent<M> {
     /// Runs first, then the ends that name them.
     fn send_ends(&mut self, tell: &mut Tell<'_>) -> Result<(), AgentError> {
         // Also without an end: an earlier incarnation may have left runs.
-        self.machine.send_runs()?;
+        self.machine.send_runs()?.iter().for_each(|refused| tell(refused));
         let host = self.machine.facts().id.clone();
         while let Some(end) = self.ended.first() {
             let tables = self.tables.as_mut().expect("it is connected");

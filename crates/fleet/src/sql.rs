@@ -132,10 +132,14 @@ pub const CANCEL: &str = "WITH sub AS (
         WHERE submission = sub.key AND state = 'waiting' RETURNING id)
     SELECT COUNT(*) FROM jobs";
 
-/// Decides on jobs whose agent was lost: `$2` is `waiting` or `failed`. Answers their number.
+/// Decides on jobs that are unknown, and notes who did. Parameters: ids as JSON, state (`waiting` or `failed`), words
+/// before the login. Answers their number.
 pub const DECIDE: &str = "WITH jobs AS (
-        UPDATE fleet_jobs SET state = $2, message = NULL
-        WHERE submission = $1 AND state = 'unknown' RETURNING id)
+        UPDATE fleet_jobs SET state = $2, message = $3 || ' ' || current_user,
+            ended = CASE WHEN $2 <> 'waiting' THEN now() END
+        WHERE state = 'unknown' AND id IN (
+            SELECT id::BIGINT FROM json_array_elements_text($1::json) AS chosen (id))
+        RETURNING id)
     SELECT COUNT(*) FROM jobs";
 
 /// Jobs of a submission by host and drive.

@@ -254,10 +254,14 @@ impl FleetTables {
         self.counted(sql::CANCEL, &[key.into()]).map(Some)
     }
 
-    /// Decides on jobs whose agent was lost while it wrote: run them again, or not.
-    pub fn decide_unknown(&mut self, key: &str, again: bool) -> Result<u64, StoreError> {
-        let state = if again { JobState::Waiting } else { JobState::Failed };
-        self.counted(sql::DECIDE, &[key.into(), state.name().into()])
+    /// Decides on jobs whose program was lost while it wrote: run them again, or give them up. Returns the number of
+    /// those that were unknown until then.
+    pub fn decide_unknown(&mut self, ids: &[i64], again: bool) -> Result<u64, StoreError> {
+        let (state, words) = match again {
+            true => (JobState::Waiting, "to run again, as decided by"),
+            false => (JobState::Failed, "given up by"),
+        };
+        self.counted(sql::DECIDE, &[json(ids), state.name().into(), words.into()])
     }
 
     fn counted(&mut self, sql: &str, values: &[SqlValue]) -> Result<u64, StoreError> {

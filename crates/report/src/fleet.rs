@@ -6,7 +6,7 @@ mod jobs;
 
 pub use drives::{chosen_drives, fleet_drives, left_out_drives};
 pub use hosts::fleet_hosts;
-pub use jobs::{SubmissionRow, fleet_jobs, fleet_submissions, job_sentence, start_skew};
+pub use jobs::{SubmissionRow, fleet_jobs, fleet_submissions, job_sentence, start_skew, undecided};
 
 use drivescope_model::Secs;
 

@@ -17,6 +17,8 @@ pub struct CopyReport {
     pub completed: u64,
     /// Another run, or a part of this one, is there under the id.
     pub differing: Vec<String>,
+    /// Runs that the server does not take while it takes others, with the reason.
+    pub refused: Vec<(String, String)>,
     /// Runs that this program cannot read, for example of a newer version, with the reason.
     pub unreadable: Vec<(String, String)>,
 }
@@ -51,16 +53,20 @@ pub fn copy(
     Ok(report)
 }
 
-/// Sends the runs of `local` that wait for the server `to`. Each that is there afterwards waits no longer.
-pub fn send_waiting(local: &mut Store, to: &mut Store) -> Result<CopyReport, StoreError> {
+/// Sends runs of `local` that wait for the server `to`. Each that is there afterwards waits no longer.
+pub fn send_waiting(
+    ids: &[String],
+    local: &mut Store,
+    to: &mut Store,
+) -> Result<CopyReport, StoreError> {
     let server = to.location().clone();
     let mut report = CopyReport::default();
-    for id in local.waiting(&server)? {
-        let run = read(local, std::slice::from_ref(&id), &mut report)?;
-        let (is_read, differing) = (!run.is_empty(), report.differing.len());
+    for id in ids {
+        let run = read(local, std::slice::from_ref(id), &mut report)?;
+        let there = report.copied() + report.known;
         add(run, to, &mut report)?;
-        if is_read && report.differing.len() == differing {
-            local.clear_waiting(&id, &server)?;
+        if report.copied() + report.known > there {
+            local.clear_waiting(id, &server)?;
         }
     }
     Ok(report)
@@ -82,19 +88,24 @@ fn read(from: &Store, ids: &[String], report: &mut CopyReport) -> Result<Vec<Run
     Ok(runs)
 }
 
-/// All together, or one by one if one of them differs.
+/// All together, or one by one if one of them is refused.
 fn add(runs: Vec<Run>, to: &mut Store, report: &mut CopyReport) -> Result<(), StoreError> {
-    match to.add_all(&runs) {
-        Ok(added) => added.into_iter().for_each(|added| report.count(added)),
-        Err(error) if error.fault == StoreFault::Differs && runs.len() == 1 => {
-            report.differing.extend(runs.into_iter().map(|run| run.id));
+    let error = match to.add_all(&runs) {
+        Ok(added) => {
+            added.into_iter().for_each(|added| report.count(added));
+            return Ok(());
         }
-        Err(error) if error.fault == StoreFault::Differs => {
+        Err(error) => error,
+    };
+    match (error.fault, &runs[..]) {
+        (StoreFault::Differs, [run]) => report.differing.push(run.id.clone()),
+        (StoreFault::NotTaken, [run]) => report.refused.push((run.id.clone(), error.to_string())),
+        (StoreFault::Differs | StoreFault::NotTaken, _) => {
             for run in runs {
                 add(vec![run], to, report)?;
             }
         }
-        Err(error) => return Err(error),
+        _ => return Err(error),
     }
     Ok(())
 }

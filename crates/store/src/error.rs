@@ -41,6 +41,8 @@ pub enum StoreFault {
     NoRun,
     /// Another document is stored under the id of an imported one.
     Differs,
+    /// The server takes no such row, while it takes others: a rule or a limit there, or the run is of another user.
+    NotTaken,
     Document,
 }
 

@@ -31,6 +31,10 @@ pub enum FleetCommand {
     Watch(StatusArguments),
     /// Cancel what waits of a submission, and end what runs.
     Cancel(CancelArguments),
+    /// Decide on unknown jobs: run them again, or give them up.
+    ///
+    /// A job that writes to a drive is never started again by itself: look at the drive first.
+    Decide(DecideArguments),
     /// List the drives of the fleet.
     Drives(DrivesArguments),
     /// List the hosts: last seen, version, missing drives.
@@ -58,7 +62,7 @@ pub struct AgentArguments {
     #[arg(long)]
     pub once: bool,
     /// Name of this host (default: the host name).
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", value_parser = host_name)]
     pub name: Option<String>,
     /// Highest level of writing that is accepted, whatever the database says: read, own-files, same-bytes, restore,
     /// destroy.
@@ -137,6 +141,29 @@ pub struct StatusArguments {
 pub struct CancelArguments {
     /// Key of the submission.
     pub submission: String,
+    /// The store of runs.
+    #[command(flatten)]
+    pub store: StoreArguments,
+}
+
+/// Arguments of `fleet decide`.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("verdict").required(true).args(["again", "failed"]))]
+pub struct DecideArguments {
+    /// Key of the submission.
+    pub submission: String,
+    /// Run its unknown jobs again, with the serial numbers that were submitted.
+    #[arg(long)]
+    pub again: bool,
+    /// Give its unknown jobs up.
+    #[arg(long)]
+    pub failed: bool,
+    /// Only jobs on this host.
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
+    /// Only jobs of this drive: its name, as fleet status lists it.
+    #[arg(long, value_name = "NAME")]
+    pub drive: Option<String>,
     /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,
@@ -236,6 +263,12 @@ fn level(text: &str) -> Result<WriteLevel, String> {
         let names: Vec<&str> = all.iter().map(|level| level.name()).collect();
         format!("it is one of {}", names.join(", "))
     })
+}
+
+/// As long as a host name of the DNS may be.
+fn host_name(text: &str) -> Result<String, String> {
+    let is_fitting = (1..=253).contains(&text.len());
+    is_fitting.then(|| text.to_string()).ok_or_else(|| "it must have 1 to 253 letters".to_string())
 }
 
 fn poll_s(text: &str) -> Result<f64, String> {

@@ -3,6 +3,7 @@
 mod access;
 mod agent;
 mod cancel;
+mod decide;
 #[cfg(feature = "web")]
 mod demo;
 mod drives;
@@ -26,6 +27,7 @@ pub fn fleet(command: &FleetCommand, signals: &RunSignals) -> Result<Code, Failu
         FleetCommand::Status(arguments) => status::status(arguments),
         FleetCommand::Watch(arguments) => watch::watch(arguments, signals),
         FleetCommand::Cancel(arguments) => cancel::cancel(arguments),
+        FleetCommand::Decide(arguments) => decide::decide(arguments),
         FleetCommand::Drives(arguments) => drives::drives(arguments),
         FleetCommand::Hosts(arguments) => hosts::hosts(arguments),
         FleetCommand::Outliers(arguments) => outliers::outliers(arguments),

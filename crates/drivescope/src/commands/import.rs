@@ -49,8 +49,9 @@ fn import_file(
         none => none.insert(Store::open(&location(arguments.store.store.as_deref())?)?),
     };
     let added = store.add_all(&runs);
-    let is_its_fault =
-        |fault: StoreFault| matches!(fault, StoreFault::Differs | StoreFault::Document);
+    let is_its_fault = |fault: StoreFault| {
+        matches!(fault, StoreFault::Differs | StoreFault::NotTaken | StoreFault::Document)
+    };
     *is_usable = added.as_ref().err().is_none_or(|error| is_its_fault(error.fault));
     if runs.is_empty() {
         output::print_wrapped(&clean(&format!("no runs in {}", path.display())));

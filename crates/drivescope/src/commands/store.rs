@@ -58,12 +58,13 @@ fn sync(store: Option<&str>) -> Result<Code, Failure> {
         let message = format!("name the server with --store postgres://…; {waiting}");
         return Err(Failure::usage(clean(&message).into_owned()));
     }
-    if local.waiting(&to)?.is_empty() {
+    let waiting = local.waiting(&to)?;
+    if waiting.is_empty() {
         let line = format!("no run in {} waits for {}", local.location().shown(), to.shown());
         output::print_wrapped(&clean(&line));
         return Ok(Code::Ok);
     }
-    let report = send_waiting(&mut local, &mut Store::open(&to)?)?;
+    let report = send_waiting(&waiting, &mut local, &mut Store::open(&to)?)?;
     Ok(tell_copied(&report, "sent", &to))
 }
 
@@ -86,7 +87,7 @@ fn copy_all(from: &str, to: &str) -> Result<Code, Failure> {
 }
 
 fn tell_copied(report: &CopyReport, verb: &str, to: &StoreLocation) -> Code {
-    let CopyReport { known, completed, differing, unreadable, .. } = report;
+    let CopyReport { known, completed, differing, .. } = report;
     let mut parts = vec![format!("{verb} {} to {}", runs(report.copied()), to.shown())];
     if *completed > 0 {
         parts.push(format!("{completed} of them were there in part"));
@@ -99,16 +100,18 @@ fn tell_copied(report: &CopyReport, verb: &str, to: &StoreLocation) -> Code {
         let listed = differing.iter().take(LISTED_MAX).cloned().collect::<Vec<_>>().join(", ");
         let count = runs(differing.len() as u64);
         output::complain(&format!(
-            "{count} not {verb}: another document is there under the id ({listed}); see both with drivescope show"
+            "{count} not {verb}: another document is there under the id ({listed}); see both with drivescope show, \
+             and remove the wrong one with drivescope runs rm"
         ));
     }
-    for (id, why) in unreadable.iter().take(LISTED_MAX) {
+    let others: Vec<&(String, String)> = report.unreadable.iter().chain(&report.refused).collect();
+    for (id, why) in others.iter().take(LISTED_MAX) {
         output::complain(&clean(&format!("run {id} is not {verb}: {why}")));
     }
-    if unreadable.len() > LISTED_MAX {
-        output::complain(&format!("{} in all cannot be read", runs(unreadable.len() as u64)));
+    if others.len() > LISTED_MAX {
+        output::complain(&format!("{} in all are not {verb}", runs(others.len() as u64)));
     }
-    if differing.is_empty() && unreadable.is_empty() { Code::Ok } else { Code::Problem }
+    if differing.is_empty() && others.is_empty() { Code::Ok } else { Code::Problem }
 }
 
 fn runs(count: u64) -> String {

@@ -5,6 +5,7 @@ use crate::submission;
 use crate::tables::JobEnd;
 use drivescope_model::fleet::{FleetDrive, JobPlan, JobState, TakenJob};
 use drivescope_model::plan::WriteLevel;
+use drivescope_model::shell::quoted;
 
 /// A job that ended its program as often is given up.
 const CRASHES_MAX: u32 = 3;
@@ -78,8 +79,9 @@ pub(super) fn end(record: &mut JobRecord, outcome: JobOutcome, is_cancelled: boo
         None if record.writes_device => end(
             JobState::Unknown,
             Some(format!(
-                "its program ended without a result while it wrote; look at the drive, then fleet \
-                 submit again{}",
+                "its program ended without a result while it wrote; look at the drive, then type drivescope fleet \
+                 decide {}{}",
+                quoted(&record.submission),
                 message.map(|it| format!(": {it}")).unwrap_or_default()
             )),
         ),
@@ -129,8 +131,10 @@ mod tests {
         let crash = JobOutcome::default();
         let stopped = JobOutcome { was_stopped: true, exit_code: Some(130), ..crash.clone() };
         for outcome in [crash.clone(), stopped.clone()] {
-            let state = end(&mut record(true), outcome, false).state;
-            assert!(matches!(state, JobState::Unknown | JobState::Failed), "{state:?}");
+            let end = end(&mut record(true), outcome, false);
+            assert!(matches!(end.state, JobState::Unknown | JobState::Failed), "{end:?}");
+            let is_named = end.message.is_some_and(|it| it.contains("drivescope fleet decide s"));
+            assert_eq!(is_named, end.state == JobState::Unknown);
         }
         assert_eq!(end(&mut record(false), crash, false).state, JobState::Waiting);
         assert_eq!(end(&mut record(false), stopped.clone(), false).state, JobState::Waiting);

@@ -25,8 +25,11 @@ pub trait AgentMachine {
     /// A job that an earlier incarnation has started: what still runs, or how it ended. `None`: nothing of it is left.
     fn adopt(&mut self, record: &JobRecord, drive: &FleetDrive) -> Option<Self::Job>;
 
-    /// Sends the runs that wait for the server. Errors: it is away, or refuses them.
-    fn send_runs(&mut self) -> Result<(), StoreError>;
+    /// Errors: the server cannot take runs of this agent, however well it takes the rest.
+    fn check_store(&self) -> Result<(), StoreError>;
+
+    /// Sends the runs that wait for the server. Returns a line for each that it refuses, once. Errors: it is away.
+    fn send_runs(&mut self) -> Result<Vec<String>, StoreError>;
 }
 
 /// A job that was started.

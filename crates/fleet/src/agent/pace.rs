@@ -52,10 +52,6 @@ impl Pace {
         self.due = Instant::now() + self.spread(next);
     }
 
-    pub(super) fn failures(&self) -> u32 {
-        self.failures
-    }
-
     pub(super) fn failed(&mut self) {
         self.failures = (self.failures + 1).min(20);
         let times = 2u32.saturating_pow(self.failures - 1);

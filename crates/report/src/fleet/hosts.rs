@@ -44,12 +44,22 @@ pub fn fleet_hosts(hosts: &[FleetHost], style: Style) -> String {
             TextCell::plain(count(host.running)),
         ]);
     }
-    let remarks: String = hosts.iter().map(|host| remarks(host, style)).collect();
+    let remarks: String = hosts.iter().map(|host| remarks(host, hosts, style)).collect();
     sections([table.render(style), remarks])
 }
 
-fn remarks(host: &FleetHost, style: Style) -> String {
+fn remarks(host: &FleetHost, hosts: &[FleetHost], style: Style) -> String {
     let name = &host.agent.name;
+    let is_successor = |other: &&FleetHost| other.agent.name == *name && !other.is_lost();
+    let successor = hosts.iter().find(is_successor).filter(|_| host.is_lost()).map(|other| {
+        let [id, new] = [host, other].map(|it| it.agent.id.chars().take(ID_SHOWN).collect::<String>());
+        let text = format!(
+            "{name}: {id} is lost, and {new} has its name: if the host was installed anew, drivescope fleet hosts \
+             --forget {id} removes the old one with its jobs ({} waiting)",
+            host.waiting
+        );
+        Paragraph::new().text(Role::Warn, text).lines(2, style)
+    });
     let missing = host.missing.iter().map(|(drive, since_s)| {
         let text = format!("{name}: drive {drive} missing for {}", lasting(*since_s));
         Paragraph::new().text(Role::Warn, text).lines(2, style)
@@ -61,7 +71,7 @@ fn remarks(host: &FleetHost, style: Style) -> String {
         );
         Paragraph::new().text(Role::Warn, text).lines(2, style)
     });
-    missing.chain(clone).collect()
+    missing.chain(clone).chain(successor).collect()
 }
 
 #[cfg(test)]

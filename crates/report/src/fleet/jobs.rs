@@ -1,10 +1,16 @@
 //! `fleet status` and `fleet watch`.
 
 use super::{counted, lasting};
-use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, clean, sections};
+use crate::terminal::{Column, Paragraph, Role, Style, TextCell, TextTable, clean, note, sections};
 use drivescope_model::fleet::{FleetHost, FleetJob, JobState, Submission};
 use drivescope_model::number::rounded;
+use drivescope_model::shell::quoted;
 use std::collections::BTreeMap;
+
+/// Before the command; `--failed` is its other choice.
+const DECIDE: &str = "unknown jobs: look at their drives, then type (or with --failed)";
+/// More shortened messages are counted.
+const WHOLE_MESSAGES_MAX: usize = 3;
 
 /// A submission, and how many of its jobs are in each state.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +109,42 @@ pub fn fleet_jobs(
     let selector = Paragraph::new().text(Role::Dim, selector).lines_if_words(2, style);
     let counts = format!("{}: {}", counted(all as usize, "job"), row.counts());
     let counts = Paragraph::new().text(row.role(), counts).lines(2, style);
-    sections([head + &selector + &counts, table(jobs, hosts, style)])
+    let table = table(jobs, hosts, style);
+    let messages = shortened_messages(jobs, &table, style);
+    let advice = match undecided(key, jobs) {
+        Some(_) => Paragraph::new().command(Role::Warn, DECIDE, &decide(key)).lines(2, style),
+        None => String::new(),
+    };
+    sections([head + &selector + &counts, table, messages + &advice])
+}
+
+/// What to do about unknown jobs, if there are any.
+pub fn undecided(key: &str, jobs: &[FleetJob]) -> Option<String> {
+    let is_unknown = |job: &FleetJob| job.state == JobState::Unknown;
+    jobs.iter().any(is_unknown).then(|| format!("{DECIDE} {}", decide(key)))
+}
+
+fn decide(key: &str) -> String {
+    format!("drivescope fleet decide {} --again", quoted(key))
+}
+
+/// Messages that the table cuts: whole if there are few.
+fn shortened_messages(jobs: &[FleetJob], table: &str, style: Style) -> String {
+    let is_cut = |message: &str| !style.is_whole && !table.contains(clean(message).trim());
+    let cut = jobs.iter().filter_map(|job| {
+        let message = job.message.as_deref().filter(|message| is_cut(message))?;
+        Some((job, message))
+    });
+    let cut: Vec<(&FleetJob, &str)> = cut.collect();
+    if cut.len() > WHOLE_MESSAGES_MAX {
+        let text = format!("{} messages are shortened; in a pipe they are whole", cut.len());
+        return note(text, style);
+    }
+    let whole = cut.iter().map(|(job, message)| {
+        let text = format!("{} {}: {message}", job.host, job.name);
+        Paragraph::new().text(Role::Plain, text).lines(2, style)
+    });
+    whole.collect()
 }
 
 fn table(jobs: &[FleetJob], hosts: &[FleetHost], style: Style) -> String {
@@ -246,6 +287,35 @@ mod tests {
         let expected = "rack7-4 sda: unknown: running, but host rack7-4 not seen for 12 min 00 s";
         assert_eq!(sentence, expected);
         assert_eq!(job_sentence(&jobs[2], None), "rack7-3 sda: failed, run 7c1e: no space");
+    }
+
+    #[test]
+    fn few_shortened_messages_are_shown_whole_and_many_counted() {
+        let long =
+            "no space left on the device: the directory has 512 MiB free, and the test needs 1 GiB";
+        let mut failed: Vec<FleetJob> = Vec::new();
+        for host in ["rack7-3", "rack7-4", "rack7-5", "rack7-6"] {
+            failed.push(job(host, "sda", JobState::Failed));
+            failed.last_mut().unwrap().message = Some(long.into());
+        }
+        let text = |count: u64, style| {
+            let jobs = &failed[..count as usize];
+            fleet_jobs(&row(&[(JobState::Failed, count)], 0), jobs, &[], style)
+        };
+        let unwrapped = text(1, Style::PLAIN).replace("\n  ", " ");
+        assert!(unwrapped.contains(&format!("\nrack7-3 sda: {long}\n")), "{unwrapped}");
+        assert!(text(4, Style::PLAIN).contains("4 messages are shortened"));
+        let whole = text(4, Style { is_whole: true, ..Style::PLAIN });
+        assert!(whole.matches(long).count() == 4 && !whole.contains("shortened"), "{whole}");
+    }
+
+    #[test]
+    fn unknown_jobs_name_the_command_that_decides() {
+        let jobs = [job("rack7-3", "sda", JobState::Unknown)];
+        let text = fleet_jobs(&row(&[(JobState::Unknown, 1)], 0), &jobs, &[], Style::PLAIN);
+        let text = text.replace("\n  ", " ");
+        assert!(text.contains("drivescope fleet decide 3fa9c1d2 --again"), "{text}");
+        assert_eq!(undecided("k", &[job("rack7-3", "sda", JobState::Failed)]), None);
     }
 
     #[test]

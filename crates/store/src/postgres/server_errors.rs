@@ -145,6 +145,14 @@ pub(super) fn of_statement(error: &Error, address: &ServerAddress) -> StoreError
             new(StoreFault::Locked, format!("the store {shown} was busy: {why}; {remedy}"))
         }
         code if code.code().starts_with("42") => damaged(&why, address),
+        // Data, constraints and limits of the program: of this row, and not of the server.
+        code if ["22", "23", "54"].iter().any(|class| code.code().starts_with(class)) => {
+            let remedy = "ask its administrator about that rule or limit";
+            new(
+                StoreFault::NotTaken,
+                format!("the store {shown} does not take it: {why}; {remedy}"),
+            )
+        }
         _ => {
             let remedy = "see the server's log";
             new(StoreFault::Io, format!("the store {shown} cannot be used: {why}; {remedy}"))
@@ -169,13 +177,31 @@ pub(super) fn damaged(why: &str, address: &ServerAddress) -> StoreError {
     StoreError::new(StoreFault::Corrupt, message)
 }
 
-/// `missing`: rights with their tables. Without any, row security refused.
+/// Row security refused: the row is of another login, and this one is an agent's.
+pub(super) fn of_another_login(is_of_fleet: bool, address: &ServerAddress) -> StoreError {
+    let shown = address.shown();
+    let message = if is_of_fleet {
+        format!(
+            "the store {shown} has this host from another login than {}; use that login again, or let a submitter \
+             type: drivescope fleet hosts --forget ID (the file id in the agent's state folder has it; runs stay)",
+            address.user
+        )
+    } else {
+        format!(
+            "the store {shown} has this run from another user: an agent changes its own runs only; a member of \
+             drivescope_submitter may change all"
+        )
+    };
+    StoreError::new(StoreFault::NotTaken, message)
+}
+
+/// `missing`: rights with their tables.
 pub(super) fn missing_grants(missing: &[(String, String)], address: &ServerAddress) -> StoreError {
     let (shown, user) = (address.shown(), &address.user);
     let Some((_, table)) = missing.first() else {
         let message = format!(
-            "the store {shown} has this run from another user: an agent changes its own runs only; a member of \
-             drivescope_submitter may change all"
+            "no permission for this on {shown}; its owner types: drivescope store upgrade, and grants \"{user}\" \
+             drivescope_reader, drivescope_submitter or drivescope_agent"
         );
         return StoreError::new(StoreFault::Denied, message);
     };

@@ -70,7 +70,7 @@ pub(super) const HAS_ROLE: &str = "SELECT EXISTS (SELECT 1 FROM pg_roles WHERE r
 pub(super) const IS_OWNER: &str = "SELECT COALESCE((SELECT pg_has_role(relowner, 'USAGE')
     FROM pg_class WHERE oid = to_regclass('runs')), true)";
 
-/// As [`MISSING_RIGHTS`], for the tables of a fleet. Of jobs, agents may change some columns only.
+/// As [`MISSING_RIGHTS`], for the tables of a fleet. Of jobs, agents may change some columns only; they submit nothing.
 pub(super) const MISSING_RIGHTS_OF_FLEET: &str = "SELECT priv, tab FROM (VALUES
         ('SELECT', 'fleet_hosts', 1), ('SELECT', 'fleet_drives', 2), ('SELECT', 'fleet_submissions', 3),
         ('SELECT', 'fleet_jobs', 4), ('INSERT', 'fleet_hosts', 5), ('UPDATE', 'fleet_hosts', 5),
@@ -78,5 +78,11 @@ pub(super) const MISSING_RIGHTS_OF_FLEET: &str = "SELECT priv, tab FROM (VALUES
         ('INSERT', 'fleet_submissions', 7), ('UPDATE', 'fleet_submissions', 7),
         ('INSERT', 'fleet_jobs', 8), ('UPDATE', 'fleet_jobs', 8)
     ) needed (priv, tab, place)
-    WHERE NOT COALESCE(has_table_privilege(to_regclass(tab), priv), true)
-        AND tab = $1 ORDER BY place";
+    WHERE tab = $1 AND NOT COALESCE(CASE priv
+            WHEN 'DELETE' THEN has_table_privilege(to_regclass(tab), priv)
+            ELSE has_any_column_privilege(to_regclass(tab), priv) END, true)
+        AND NOT (EXISTS (SELECT 1 FROM pg_roles
+                WHERE rolname = 'drivescope_agent' AND pg_has_role(oid, 'MEMBER'))
+            AND (priv, tab) IN (('DELETE', 'fleet_hosts'), ('INSERT', 'fleet_submissions'),
+                ('UPDATE', 'fleet_submissions'), ('INSERT', 'fleet_jobs')))
+    ORDER BY place";

@@ -2,7 +2,9 @@
 //! give each transaction another connection.
 
 use super::address::ServerAddress;
-use super::server_errors::{damaged, is_of_connection, missing_grants, of_statement};
+use super::server_errors::{
+    damaged, is_of_connection, missing_grants, of_another_login, of_statement,
+};
 use super::{connect, fleet_tables, missing_rights, sql_of_server};
 use crate::backend::{RunColumns, Searches, SqlRow, SqlValue, Statements, StoreTables, Work};
 use crate::error::StoreError;
@@ -131,11 +133,12 @@ impl PostgresTables {
         if error.code() != Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
             return of_statement(error, &self.address);
         }
+        let table = fleet_tables::named_in(&super::server_errors::words(error));
         // Of row security; the server's words may be in any language.
         if error.as_db_error().and_then(DbError::routine) == Some("ExecWithCheckOptions") {
-            return missing_grants(&[], &self.address);
+            return of_another_login(table.is_some(), &self.address);
         }
-        if let Some(table) = fleet_tables::named_in(&super::server_errors::words(error)) {
+        if let Some(table) = table {
             let values: [(&(dyn ToSql + Sync), Type); 1] = [(&table, Type::TEXT)];
             let rows = client.query_typed(sql_of_server::MISSING_RIGHTS_OF_FLEET, &values);
             let missing = rows.map(|rows| rows.iter().map(|it| (it.get(0), it.get(1))).collect());

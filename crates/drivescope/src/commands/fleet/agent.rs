@@ -5,6 +5,7 @@ mod child_job;
 mod drive_lock;
 mod host_machine;
 mod state_folder;
+mod unsent_runs;
 
 pub use host_machine::HostMachine;
 
@@ -95,7 +96,7 @@ fn once(
             Some(_) => {}
         }
         if agent.is_idle() && agent.has_seen_nothing_to_do() {
-            let has_failed = agent.done.1 > 0;
+            let has_failed = agent.done.1 > 0 || agent.machine().has_unsent_runs();
             return Ok(if has_failed { Code::Problem } else { Code::Ok });
         }
         sleep(wait, signals);

@@ -152,6 +152,9 @@ impl WatchScreen {
             let (key, counts) = (&view.row.submission.key, view.row.counts());
             let counts = if counts.is_empty() { "no jobs".to_string() } else { counts };
             output::print_line(&clean(&format!("{key}: {counts}")));
+            if let Some(advice) = fleet::undecided(key, &view.jobs) {
+                output::print_line(&clean(&advice));
+            }
         }
         if let Some(skew) = fleet::start_skew(&view.jobs) {
             output::print_wrapped(&skew);

@@ -27,6 +27,7 @@ fn server_is_used_as_documented() {
     grants_and_roles_decide(&server);
     queries_use_indexes(&server);
     writers_share_one_store(&server);
+    runs_not_taken_hold_up_no_others(&server);
     away_and_back(&mut server);
     replica_is_read(&mut server);
 }
@@ -94,9 +95,9 @@ fn grants_and_roles_decide(server: &PostgresServer) {
     assert_eq!(ids(&first, &Filter::default()), [ID], "an agent sees its own runs only");
     assert_eq!(second.get(ID).unwrap_err().fault, StoreFault::NoRun);
     let error = second.save(&run_at(ID, 0)).unwrap_err();
-    says(&error, StoreFault::Denied, &["from another user", "drivescope_submitter"]);
+    says(&error, StoreFault::NotTaken, &["from another user", "drivescope_submitter"]);
     let error = second.add_all(&[run_at(ID, 9)]).unwrap_err();
-    assert_eq!(error.fault, StoreFault::Denied, "{error}");
+    assert_eq!(error.fault, StoreFault::NotTaken, "{error}");
     says(&first.remove(ID).unwrap_err(), StoreFault::Denied, &["DELETE", "ON runs TO \"h1\""]);
     first.save(&run_at(ID, 0)).unwrap();
 
@@ -235,6 +236,29 @@ fn writers_share_one_store(server: &PostgresServer) {
     assert_eq!(store.count(&Filter::default()).unwrap(), 12);
 }
 
+/// A rule there that one run does not meet.
+fn runs_not_taken_hold_up_no_others(server: &PostgresServer) {
+    let location = server.new_store();
+    let database = location.shown().rsplit('/').next().unwrap().to_string();
+    let rule = "ALTER TABLE runs ADD CONSTRAINT short CHECK (elapsed_s < 1000)";
+    server.psql(&database, rule).unwrap();
+    let (_folder, file) = place();
+    let mut local = Store::open(&file).unwrap().in_place_of(location.clone());
+    for run in [&Run { elapsed_s: 2_000.0, ..run_at(ID, 0) }, &run_at("ffffffffffff", 1)] {
+        local.save(run).unwrap();
+    }
+    let waiting = local.waiting(&location).unwrap();
+    let mut store = Store::open(&location).unwrap();
+    let report = crate::send_waiting(&waiting, &mut local, &mut store).unwrap();
+    assert_eq!((report.new, report.refused.len()), (1, 1), "{report:?}");
+    let (id, why) = &report.refused[0];
+    assert!(id == ID && why.contains("does not take it") && why.contains("short"), "{report:?}");
+    assert_eq!(local.waiting(&location).unwrap(), [ID]);
+    // Both in one transaction at first.
+    let report = crate::copy(&local, &mut store, &mut |_, _| {}).unwrap();
+    assert_eq!((report.known, report.refused.len()), (1, 1), "{report:?}");
+}
+
 /// A run that is saved while the server is away waits in a file, and is sent once.
 fn away_and_back(server: &mut PostgresServer) {
     let location = server.new_store();
@@ -260,7 +284,8 @@ fn away_and_back(server: &mut PostgresServer) {
     assert_eq!(Store::open(&several).unwrap().get(ID).unwrap().id, ID, "the second host answers");
     // One of them was sent before, and the note of it was lost.
     store.save(&run).unwrap();
-    let report = crate::send_waiting(&mut local, &mut store).unwrap();
+    let waiting = local.waiting(&location).unwrap();
+    let report = crate::send_waiting(&waiting, &mut local, &mut store).unwrap();
     assert_eq!((report.new, report.known), (1, 1));
     assert_eq!(local.waiting(&location).unwrap(), [""; 0]);
     assert_eq!(store.count(&Filter::default()).unwrap(), 3);

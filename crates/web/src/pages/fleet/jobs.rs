@@ -31,13 +31,23 @@ pub fn submission(site: &Site, fields: &Fields) -> Result<Html<String>, PageErro
     let found = view(site)?.submission(&key)?;
     let (one, mut jobs) = found.ok_or_else(PageError::no_such_submission)?;
     jobs.sort_by_key(|job| ORDER.iter().position(|state| *state == job.state));
-    let is_open = jobs.iter().any(|job| !job.state.has_ended());
-    let (purpose, command) =
-        if is_open { ("To cancel it", "cancel") } else { ("The same in a terminal", "status") };
-    let command = format!("{command} {}", quoted(&key));
+    let (purpose, command) = command(&quoted(&key), &jobs);
     let title = format!("Submission {}", short(&key));
     let body = body(&one, &jobs, fields);
     Ok(fleet_page(site, &title, FleetPage::Jobs, (purpose, &command), &body))
+}
+
+/// What its reader may want to type next, with the purpose.
+fn command(key: &str, jobs: &[FleetJob]) -> (&'static str, String) {
+    if jobs.iter().any(|job| job.state == JobState::Unknown) {
+        let purpose =
+            "To run unknown jobs again after a look at their drives (--failed gives them up)";
+        (purpose, format!("decide {key} --again"))
+    } else if jobs.iter().any(|job| !job.state.has_ended()) {
+        ("To cancel it", format!("cancel {key}"))
+    } else {
+        ("The same in a terminal", format!("status {key}"))
+    }
 }
 
 fn body(one: &ListedSubmission, jobs: &[FleetJob], fields: &Fields) -> Markup {
@@ -156,7 +166,7 @@ fn progress(job: &FleetJob) -> Markup {
         @if let Some(message) = &job.message { (message) }
         @if let Some(code) = job.exit_code.filter(|code| *code != 0) { span.small { "exit code " (code) } }
         @if job.state == JobState::Unknown && job.message.is_none() {
-            "its agent was lost while the job might write: a person decides"
+            "its agent was lost while the job might write: look at the drive, then decide"
         }
     }
 }
@@ -198,6 +208,18 @@ mod tests {
             assert!(page.contains(part), "{part}: {page}");
         }
         assert!(!page.contains("began late by"));
+    }
+
+    #[test]
+    fn command_follows_the_states() {
+        for (states, expected) in [
+            (&[JobState::Done][..], "status k"),
+            (&[JobState::Done, JobState::Waiting], "cancel k"),
+            (&[JobState::Unknown, JobState::Waiting], "decide k --again"),
+        ] {
+            let jobs: Vec<FleetJob> = states.iter().map(|it| fleet_job("sda", *it)).collect();
+            assert_eq!(command("k", &jobs).1, expected);
+        }
     }
 
     #[test]

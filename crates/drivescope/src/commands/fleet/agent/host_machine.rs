@@ -4,13 +4,14 @@ use super::announced_drives::AnnouncedDrives;
 use super::child_job::ChildJob;
 use super::drive_lock::{DriveLock, NoLock};
 use super::state_folder::AgentFolder;
+use super::unsent_runs::UnsentRuns;
 use crate::arguments::AgentArguments;
 use crate::exit::Failure;
 use drivescope_bench::io::offsets::derive_seed;
 use drivescope_fleet::agent::{AgentMachine, JobRecord, JobTask, StartFault};
 use drivescope_machine::{Roots, host};
 use drivescope_model::fleet::{AgentFacts, FleetDrive};
-use drivescope_store::{Store, StoreError, StoreLocation, send_waiting};
+use drivescope_store::{Store, StoreError, StoreLocation};
 use std::sync::Arc;
 
 pub struct HostMachine {
@@ -18,6 +19,7 @@ pub struct HostMachine {
     drives: AnnouncedDrives,
     state: Arc<AgentFolder>,
     server: StoreLocation,
+    unsent: UnsentRuns,
 }
 
 impl HostMachine {
@@ -43,7 +45,13 @@ impl HostMachine {
             parallel: arguments.parallel.unwrap_or((host.cpus / 2).max(1)),
             poll_s: arguments.poll,
         };
-        Ok(Self { facts, drives, state: Arc::new(state), server })
+        let unsent = UnsentRuns::default();
+        Ok(Self { facts, drives, state: Arc::new(state), server, unsent })
+    }
+
+    /// Whether the server refuses runs of this machine.
+    pub fn has_unsent_runs(&self) -> bool {
+        !self.unsent.is_empty()
     }
 }
 
@@ -81,12 +89,12 @@ impl AgentMachine for HostMachine {
         ChildJob::adopt(record, drive, Arc::clone(&self.state), &self.server)
     }
 
-    fn send_runs(&mut self) -> Result<(), StoreError> {
-        let local = StoreLocation::of_file(self.state.store());
-        let mut local = Store::open(&local)?;
-        if local.waiting(&self.server)?.is_empty() {
-            return Ok(());
-        }
-        send_waiting(&mut local, &mut Store::open(&self.server)?).map(drop)
+    fn check_store(&self) -> Result<(), StoreError> {
+        Store::open(&self.server).map(drop)
+    }
+
+    fn send_runs(&mut self) -> Result<Vec<String>, StoreError> {
+        let mut local = Store::open(&StoreLocation::of_file(self.state.store()))?;
+        self.unsent.send(&mut local, &self.server)
     }
 }

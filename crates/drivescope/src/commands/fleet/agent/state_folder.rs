@@ -4,7 +4,10 @@ use crate::exit::Failure;
 use drivescope_drive::document_file::{DocumentFile, make_folders};
 use drivescope_fleet::agent::JobRecord;
 use drivescope_store::StoreLocation;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::Serialize;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Records of ended jobs that are kept: those of the newest jobs, in case the database is restored from a backup.
@@ -13,6 +16,8 @@ const RECORDS_KEPT: usize = 2_000;
 #[derive(Debug)]
 pub struct AgentFolder {
     path: PathBuf,
+    /// Locked as long as the agent lives.
+    _own: File,
 }
 
 /// 32 hexadecimal digits.
@@ -23,8 +28,29 @@ pub fn random_id() -> Result<String, Failure> {
     Ok(text.chars().filter(char::is_ascii_hexdigit).collect())
 }
 
+/// `why` without its remedy, which is for the target of a measurement.
+fn unusable(why: &str) -> Failure {
+    let why = why.split("; ").next().unwrap_or(why);
+    Failure::usage(format!(
+        "the agent cannot keep its state: {why}; name a folder that this user can make and write with --state"
+    ))
+}
+
+/// Of a file system without locks nothing is known, and the server still tells two agents of one id apart.
+fn lock(path: &Path) -> Result<File, Failure> {
+    let folder = File::open(path)
+        .map_err(|error| unusable(&format!("cannot open {}: {error}", path.display())))?;
+    match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(Failure::usage(format!(
+            "another agent uses {}: stop that one, or name another folder with --state",
+            path.display()
+        ))),
+        _ => Ok(folder),
+    }
+}
+
 impl AgentFolder {
-    /// Makes the folder if it is not there; by default it is beside the user's store.
+    /// Makes the folder if it is not there; by default it is beside the user's store. Errors: another agent uses it.
     pub fn open(named: Option<&Path>) -> Result<Self, Failure> {
         let path = match named {
             Some(path) => std::path::absolute(path).map_err(|error| {
@@ -36,9 +62,11 @@ impl AgentFolder {
                 file.with_file_name("agent")
             }
         };
-        make_folders(&path.join("jobs"))?;
-        make_folders(&path.join("locks"))?;
-        Ok(Self { path })
+        for part in ["jobs", "locks"] {
+            make_folders(&path.join(part)).map_err(|error| unusable(&error.to_string()))?;
+        }
+        let own = lock(&path)?;
+        Ok(Self { path, _own: own })
     }
 
     /// The id of this host, made at the first start.
@@ -49,7 +77,8 @@ impl AgentFolder {
             return Ok(known.to_string());
         }
         let id = random_id()?;
-        DocumentFile::new(&self.path, "id").write(&id)?;
+        let file = DocumentFile::new(&self.path, "id");
+        file.write(&id).map_err(|error| unusable(&error.to_string()))?;
         Ok(id)
     }
 
