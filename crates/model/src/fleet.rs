@@ -35,7 +35,7 @@ pub struct FleetDrive {
 }
 
 impl FleetDrive {
-    /// A drive that reports nothing else; it is measured by its name.
+    /// A drive that reports nothing else, which `drivescope run` takes by its name.
     pub fn named(name: &str, kind: DriveKind, capacity_bytes: u64) -> Self {
         Self {
             key: name.to_string(),

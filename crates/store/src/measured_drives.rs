@@ -1,5 +1,5 @@
-//! The newest runs of all drives: figures from columns, and the facts of each drive's newest run. Nothing else of a large
-//! store is read.
+//! The newest runs of all drives: figures from columns, and the facts of each drive's newest run. Nothing else of a
+//! large store is read.
 
 use crate::backend::{SqlRow, SqlValue, WrongType};
 use crate::error::StoreError;

@@ -51,7 +51,7 @@ impl DriveChoice {
             || self.select.is_some()
     }
 
-    /// Those of the selected ones that are chosen, by host and name.
+    /// Drives that are chosen among the selected ones, by host and name.
     fn of_all<'d>(&self, all: &'d [HostDrive]) -> Vec<&'d HostDrive> {
         let part = self.search.as_ref().map(|text| text.to_lowercase());
         let mut found: Vec<&HostDrive> =
