@@ -278,7 +278,7 @@ fn flash_turns_not_and_its_caches_are_found() {
     let mut errors = Errors::default();
     for MeasuredFlash { seed, flash, found, empty } in flash_drives() {
         let seed = *seed;
-        assert_eq!(value(&found, "geometry.rotation.rpm"), None, "{seed}");
+        assert_eq!(value(found, "geometry.rotation.rpm"), None, "{seed}");
         let reason = found.reason.clone().unwrap_or_default();
         assert!(reason.contains("rotation: could not tell"), "{seed}: {reason}");
         let lies = [FindingId::FlushIgnored, FindingId::Shingled];
