@@ -97,19 +97,14 @@ fn disk(serial: &str) -> FleetDrive {
     let model = "WDC WD40EFRX-68N32N0";
     FleetDrive {
         key: format!("{model}|{serial}"),
-        name: "sda".to_string(),
         target: "/dev/sda".to_string(),
-        directories: Vec::new(),
-        kind: DriveKind::HardDisk,
         model: Some(model.to_string()),
         serial: Some(serial.to_string()),
         firmware: Some("82.00A82".to_string()),
-        capacity_bytes: 4_000_787_030_016,
         link: Some("SATA 6.0 Gb/s".to_string()),
-        link_possible: None,
         temperature_c: Some(38.0),
         fill: Some(0.25),
-        misaligned: Vec::new(),
+        ..FleetDrive::named("sda", DriveKind::HardDisk, 4_000_787_030_016)
     }
 }
 

@@ -29,19 +29,13 @@ fn agent(name: &str, machine: &str) -> AgentFacts {
 fn drive(host: &str, name: &str, model: &str) -> FleetDrive {
     FleetDrive {
         key: format!("{host}|{name}"),
-        name: name.to_string(),
         target: format!("/dev/{name}"),
-        directories: Vec::new(),
-        kind: DriveKind::HardDisk,
         model: Some(model.to_string()),
         serial: Some(format!("S-{host}-{name}")),
         firmware: Some("81.00A81".to_string()),
-        capacity_bytes: 2_000_398_934_016,
-        link: None,
-        link_possible: None,
         temperature_c: Some(38.0),
         fill: Some(0.42),
-        misaligned: Vec::new(),
+        ..FleetDrive::named(name, DriveKind::HardDisk, 2_000_398_934_016)
     }
 }
 
@@ -125,6 +119,9 @@ fn pages_of_a_fleet_show_what_its_tables_have() {
     pages.get("/fleet/drives").has(&["6 drives in 2 groups", "3 missing", "42 %"]);
     let group = "/fleet/drives?by=group&model=WDC+WD20&firmware=81.00A81";
     pages.get(group).has(&["3 drives: WDC WD20, firmware 81.00A81", "S-rack7-01-sda"]);
+    let selected = "/fleet/drives?select=host%3Drack7-01+and+there%3Dyes";
+    pages.get(selected).has(&["1 drive", "S-rack7-01-sda", "--select"]);
+    pages.get("/fleet/drives?select=host%3D").status(200).has(&["Not an expression"]);
     let submitted = ["1 done, 1 waiting, 1 failed", "fill&lt;0.5", "level read"];
     pages.get("/fleet/jobs").status(200).has(&submitted);
     let key = "/fleet/submission?key=nightly+%3Cscript%3Ealert%281%29%3C%2Fscript%3E";

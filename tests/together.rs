@@ -41,6 +41,25 @@ fn figures_are_those_of_each_drive_alone() {
 }
 
 #[test]
+fn sixty_drives_have_the_figures_of_each_alone() {
+    let scratch = Scratch::new();
+    let options = [&["run", "--json", "--no-save", "--seed=1"], TINY, ONE_CELL].concat();
+    let models = ["wd40efrx", "pm871b-128", "st8000as0002-smr"];
+    let targets: Vec<String> =
+        (0..60).map(|number| format!("sim:{}?seed={number}", models[number % 3])).collect();
+    let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+    let together = [&options[..], &["--together"], &targets].concat();
+    let together = scratch.drivescope(&together).code(0).documents();
+    assert_eq!(together.len(), 60);
+    for place in [0, 31, 59] {
+        let alone = [&options[..], &[targets[place]]].concat();
+        let alone = scratch.drivescope(&alone).code(0).documents();
+        assert_eq!(alone[0]["tests"][0]["metrics"], together[place]["tests"][0]["metrics"]);
+        assert_eq!(array(&together[place]["together"]["runs"]).len(), 60);
+    }
+}
+
+#[test]
 fn drive_that_fails_does_not_end_the_others() {
     let scratch = Scratch::new();
     let targets = ["sim:wd40efrx?fault=gone", "sim:pm871b-128"];

@@ -111,16 +111,7 @@ fn drive_failing_midway_is_broken_not_fake() {
 #[test]
 fn full_verify_names_unreadable_sectors() {
     let scratch = Scratch::new();
-    let shown = scratch.drivescope(&["sim", "show", "pm871b-128"]).code(0).stdout;
-    let small = |line: &str| match line.split_once(" =").map(|(field, _)| field) {
-        Some("capacity_bytes") => "capacity_bytes = 256901120".to_string(),
-        Some("spare_share") => "spare_share = 0.45".to_string(),
-        Some("pages_per_block") => "pages_per_block = 96".to_string(),
-        Some("static_gb") => "static_gb = 0.01".to_string(),
-        _ => line.to_string(),
-    };
-    let model: Vec<String> = shown.lines().map(small).collect();
-    scratch.file("small.toml", model.join("\n"));
+    scratch.small_flash_model(256_901_120);
     let full = ["--set=verify.mode=full", "--json"];
     let run = scratch.run("sim:./small.toml?fault=failing-region", &[VERIFY, &full]).code(1).json();
     let (size, middle) = (256_901_120_u64, 256_901_120 / 2 / 4096 * 4096);

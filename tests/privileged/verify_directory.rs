@@ -4,31 +4,17 @@ use super::guards::{OnMount, tool};
 use super::served::{Fs, Served, scratch_to_serve};
 use crate::support::json::{findings, statuses, test_of, text, value};
 use crate::support::scratch::{names, own_folder};
-use crate::support::{Scratch, wait_for};
+use crate::support::wait_for;
 use std::fs;
 
 const MIB: u64 = 1 << 20;
 const VERIFY: &[&str] = &["--test=verify", "--json"];
 
-/// A flash model of 1 GB, made of one of 128 GB.
-fn small_model(scratch: &Scratch) {
-    let shown = scratch.drivescope(&["sim", "show", "pm871b-128"]).code(0).stdout;
-    let small = |line: &str| match line.split_once(" =").map(|(field, _)| field) {
-        Some("capacity_bytes") => "capacity_bytes = 1027604480".to_string(),
-        Some("spare_share") => "spare_share = 0.45".to_string(),
-        Some("pages_per_block") => "pages_per_block = 96".to_string(),
-        Some("static_gb") => "static_gb = 0.01".to_string(),
-        _ => line.to_string(),
-    };
-    let model: Vec<String> = shown.lines().map(small).collect();
-    scratch.file("small.toml", model.join("\n"));
-}
-
 #[test]
 fn fake_behind_a_file_system_is_found() {
     for (fake, wrong) in [("cut:400MiB", "lost"), ("wrap:400MiB", "overwritten")] {
         let Some(scratch) = scratch_to_serve(true) else { return };
-        small_model(&scratch);
+        scratch.small_flash_model(1_027_604_480);
         let model = format!("./small.toml?fake={fake}");
         let served = Served::start(&scratch, &[&model, "drive", "--block"]);
         tool("mkfs.ext4", &["-q", &served.node()]).expect("mkfs is there");

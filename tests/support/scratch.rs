@@ -57,6 +57,20 @@ impl Scratch {
         self.text(name)
     }
 
+    /// `small.toml` in it: the flash model pm871b-128 with so few bytes that a whole drive is soon written.
+    pub fn small_flash_model(&self, capacity_bytes: u64) {
+        let shown = self.drivescope(&["sim", "show", "pm871b-128"]).code(0).stdout;
+        let small = |line: &str| match line.split_once(" =").map(|(field, _)| field) {
+            Some("capacity_bytes") => format!("capacity_bytes = {capacity_bytes}"),
+            Some("spare_share") => "spare_share = 0.45".to_string(),
+            Some("pages_per_block") => "pages_per_block = 96".to_string(),
+            Some("static_gb") => "static_gb = 0.01".to_string(),
+            _ => line.to_string(),
+        };
+        let model: Vec<String> = shown.lines().map(small).collect();
+        self.file("small.toml", model.join("\n"));
+    }
+
     pub fn folder_for_everyone(&self, name: &str) -> String {
         let path = self.path(name);
         fs::create_dir_all(&path).expect("the scratch directory is writable");

@@ -152,22 +152,7 @@ fn usual_level(suite: &Suite) -> WriteLevel {
 }
 
 fn typical_disk() -> FleetDrive {
-    FleetDrive {
-        key: String::new(),
-        name: String::new(),
-        target: String::new(),
-        directories: Vec::new(),
-        kind: DriveKind::HardDisk,
-        model: None,
-        serial: None,
-        firmware: None,
-        capacity_bytes: 4_000_000_000_000,
-        link: None,
-        link_possible: None,
-        temperature_c: None,
-        fill: None,
-        misaligned: Vec::new(),
-    }
+    FleetDrive::named("", DriveKind::HardDisk, 4_000_000_000_000)
 }
 
 #[cfg(test)]

@@ -35,6 +35,26 @@ pub struct FleetDrive {
 }
 
 impl FleetDrive {
+    /// A drive that reports nothing else, which `drivescope run` takes by its name.
+    pub fn named(name: &str, kind: DriveKind, capacity_bytes: u64) -> Self {
+        Self {
+            key: name.to_string(),
+            name: name.to_string(),
+            target: name.to_string(),
+            directories: Vec::new(),
+            kind,
+            model: None,
+            serial: None,
+            firmware: None,
+            capacity_bytes,
+            link: None,
+            link_possible: None,
+            temperature_c: None,
+            fill: None,
+            misaligned: Vec::new(),
+        }
+    }
+
     /// `host` identifies a drive without a serial number.
     pub fn of(drive: &Drive, host: &str, fill: Option<f64>) -> Self {
         let reported = |text: &Option<String>| {
@@ -53,19 +73,16 @@ impl FleetDrive {
         let misaligned = drive.partitions.iter().filter(|it| it.misaligned_bytes > 0);
         Self {
             key,
-            name: drive.name.clone(),
             target: drive.path.clone(),
-            directories: Vec::new(),
-            kind: drive.kind,
             model: drive.model.clone(),
             serial: drive.serial.clone(),
             firmware: drive.firmware.clone(),
-            capacity_bytes: drive.capacity_bytes,
             link: drive.link.as_ref().map(|link| link.name.clone()),
             link_possible: drive.link.as_ref().and_then(|link| link.possible.clone()),
             temperature_c: drive.temperature_c,
             fill,
             misaligned: misaligned.map(|it| it.name.clone()).collect(),
+            ..Self::named(&drive.name, drive.kind, drive.capacity_bytes)
         }
     }
 }

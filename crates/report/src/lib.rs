@@ -45,7 +45,7 @@ pub use history::{
     DriveHistory, HistoryRun, HistoryValue, MetricChange, MetricHistory, RUNS_MIN, history,
 };
 pub use imprint::{imprint_of, imprint_of_history};
-pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, width, wrap};
+pub use terminal::{COLUMNS_MAX, Style, WIDTH, clean, shorten, width, wrap};
 pub use verdict::answer::answer;
 pub use verdict::judge;
 pub use workloads::{charts, every_chart};

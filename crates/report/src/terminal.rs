@@ -9,7 +9,7 @@ mod width;
 mod wrap;
 
 pub use style::{COLUMNS_MAX, Style};
-pub use width::{WIDTH, clean, width};
+pub use width::{WIDTH, clean, shorten, width};
 pub use wrap::wrap;
 
 pub(crate) use block_chart::{block_chart, chart_columns};
@@ -19,7 +19,7 @@ pub(crate) use figures::{
 pub(crate) use paragraph::{DOT, Paragraph, note};
 pub(crate) use style::Role;
 pub(crate) use table::{Column, TextCell, TextTable};
-pub(crate) use width::{shorten, shorten_apart};
+pub(crate) use width::shorten_apart;
 
 /// Joins texts with a blank line between them; skips empty ones.
 pub(crate) fn sections(texts: impl IntoIterator<Item = String>) -> String {

@@ -131,7 +131,7 @@ impl SqlRow {
 pub(crate) struct RunColumns {
     pub common: Vec<SqlValue>,
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "for a server"))]
-    pub of_server: [SqlValue; 2],
+    pub of_server: [SqlValue; 3],
 }
 
 /// Statements within a transaction.
@@ -163,6 +163,8 @@ pub(crate) struct Searches {
     pub newest_runs: &'static str,
     /// As [`sql::NEWEST_FIGURES`](crate::sql::NEWEST_FIGURES).
     pub newest_figures: &'static str,
+    /// As [`sql::FACTS_OF_RUNS`](crate::sql::FACTS_OF_RUNS).
+    pub facts_of_runs: &'static str,
 }
 
 /// Work of a transaction; it may be called again after a lost connection.

@@ -14,6 +14,7 @@ mod measured_drives;
 mod outbox;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod run_facts;
 mod schema;
 mod schema_report;
 #[cfg(feature = "postgres")]

@@ -1,12 +1,11 @@
-//! The newest runs of all drives: figures from columns, and of each drive's newest run the facts of its document.
-//! Nothing else of a large store is read.
+//! The newest runs of all drives: figures from columns, and the facts of each drive's newest run. Nothing else of a
+//! large store is read.
 
 use crate::backend::{SqlRow, SqlValue, WrongType};
 use crate::error::StoreError;
+use crate::run_facts::RunFacts;
 use crate::store::Store;
-use drivescope_model::drive::Drive;
-use drivescope_model::{Finding, MeasuredDrive, MeasuredFigure};
-use serde::Deserialize;
+use drivescope_model::{MeasuredDrive, MeasuredFigure};
 use std::collections::{BTreeMap, HashMap};
 
 /// The newest run of a drive and suite, and those before it that its figures are compared with.
@@ -18,41 +17,6 @@ const DOCUMENTS_AT_ONCE: usize = 50;
 struct NewestRow {
     drive: MeasuredDrive,
     started_unix_us: i64,
-}
-
-/// What a document says besides figures. The rest of it is skipped.
-#[derive(Debug, Deserialize)]
-struct DocumentFacts {
-    host: HostOfRun,
-    target: TargetFacts,
-    drive: Option<Drive>,
-    #[serde(default)]
-    findings: Vec<Finding>,
-    #[serde(default)]
-    tests: Vec<TestFacts>,
-}
-
-#[derive(Debug, Deserialize)]
-struct HostOfRun {
-    name: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct TargetFacts {
-    size_bytes: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct TestFacts {
-    #[serde(default)]
-    findings: Vec<Finding>,
-    #[serde(default)]
-    phases: Vec<PhaseFacts>,
-}
-
-#[derive(Debug, Deserialize)]
-struct PhaseFacts {
-    temperature_c: Option<f64>,
 }
 
 impl Store {
@@ -104,16 +68,13 @@ impl Store {
     }
 
     /// By run; without those whose document cannot be read, or was removed meanwhile.
-    fn facts_of(
-        &self,
-        drives: &[MeasuredDrive],
-    ) -> Result<HashMap<String, DocumentFacts>, StoreError> {
+    fn facts_of(&self, drives: &[MeasuredDrive]) -> Result<HashMap<String, RunFacts>, StoreError> {
         let places: Vec<String> = (1..=drives.len()).map(|place| format!("${place}")).collect();
-        let sql = format!("SELECT id, document FROM runs WHERE id IN ({})", places.join(", "));
+        let sql = self.searches().facts_of_runs.replace("IDS", &places.join(", "));
         let ids: Vec<SqlValue> = drives.iter().map(|drive| (&drive.run).into()).collect();
-        let documents = self.select(&sql, &ids, |row| Ok((row.text()?, row.text()?)))?;
-        let read = |(id, text): (String, String)| Some((id, serde_json::from_str(&text).ok()?));
-        Ok(documents.into_iter().filter_map(read).collect())
+        let facts = self.select(&sql, &ids, |row| Ok((row.text()?, row.text()?)))?;
+        let read = |(id, text): (String, String)| Some((id, RunFacts::read(&text)?));
+        Ok(facts.into_iter().filter_map(read).collect())
     }
 }
 
@@ -124,21 +85,6 @@ fn in_parts(drives: Vec<MeasuredDrive>) -> Vec<Vec<MeasuredDrive>> {
         parts.push(rest.by_ref().take(DOCUMENTS_AT_ONCE).collect());
     }
     parts
-}
-
-impl DocumentFacts {
-    fn tell(self, drive: &mut MeasuredDrive) {
-        drive.host = self.host.name;
-        drive.capacity_bytes = self.target.size_bytes;
-        let phases = self.tests.iter().flat_map(|test| &test.phases);
-        drive.temperature_c = phases.filter_map(|phase| phase.temperature_c).reduce(f64::max);
-        if let Some(known) = self.drive {
-            drive.describe(known);
-        }
-        let of_tests = self.tests.into_iter().flat_map(|test| test.findings);
-        let findings = self.findings.into_iter().chain(of_tests);
-        drive.findings = findings.map(|finding| (finding.id, finding.evidence)).collect();
-    }
 }
 
 fn newest_row(row: &mut SqlRow) -> Result<NewestRow, WrongType> {

@@ -74,12 +74,12 @@ macro_rules! put_run {
 
 pub(crate) const PUT_RUN: &str = put_run!("", "", "");
 
-/// On a server, which also has the host and the firmware.
+/// On a server, which also has the host, the firmware, and the facts.
 #[cfg(feature = "postgres")]
 pub(crate) const PUT_RUN_OF_HOST: &str = put_run!(
-    ", host, drive_firmware",
-    ", $15, $16",
-    ", host = excluded.host, drive_firmware = excluded.drive_firmware"
+    ", host, drive_firmware, facts",
+    ", $15, $16, $17",
+    ", host = excluded.host, drive_firmware = excluded.drive_firmware, facts = excluded.facts"
 );
 
 pub(crate) const PUT_METRIC: &str = "INSERT INTO metrics (
@@ -240,6 +240,9 @@ pub(crate) const NEWEST_RUNS: &str = "WITH newest AS (
 /// Their valid figures: parameters of keys in place of `KEYS`.
 pub(crate) const NEWEST_FIGURES: &str = "SELECT id, key, value FROM newest
     JOIN metrics ON run_id = id WHERE valid = 1 AND value > 0 AND key IN (KEYS) ORDER BY id, ordinal";
+
+/// Runs with what [`RunFacts`](crate::run_facts::RunFacts) reads: parameters of ids in place of `IDS`.
+pub(crate) const FACTS_OF_RUNS: &str = "SELECT id, document FROM runs WHERE id IN (IDS)";
 
 /// Runs that wait for a server, in a file; made when the first one does.
 pub(crate) const CREATE_WAITING: &str = "CREATE TABLE IF NOT EXISTS waiting (

@@ -6,6 +6,7 @@ use crate::error::{StoreError, StoreFault};
 use crate::location::{StoreLocation, StorePlace};
 #[cfg(feature = "postgres")]
 use crate::postgres;
+use crate::run_facts::RunFacts;
 use crate::sql;
 use crate::sqlite::{self, SqliteTables};
 use crate::summary::{Filter, NewestRun, RunSummary};
@@ -383,7 +384,8 @@ fn put(statements: &mut dyn Statements, run: &Run, started_unix_us: i64) -> Resu
         document::to_compact_json(run).into(),
     ];
     let firmware = drive.and_then(|d| d.firmware.as_ref());
-    let of_server = [(&run.host.name).into(), firmware.into()];
+    let facts = RunFacts::of(run).text();
+    let of_server = [(&run.host.name).into(), firmware.into(), facts.into()];
     statements.put_run(RunColumns { common, of_server })?;
     statements.execute(sql::REMOVE_METRICS, &[(&run.id).into()])?;
     let metrics: Vec<_> = run.tests.iter().flat_map(|test| &test.metrics).collect();

@@ -11,7 +11,8 @@ pub trait FleetView: Send + Sync {
     fn has_hosts(&self) -> bool;
     /// All hosts, by name.
     fn hosts(&self) -> Result<Vec<FleetHost>, FleetFault>;
-    fn drives(&self) -> Result<FleetDrives, FleetFault>;
+    /// The drives that an expression selects, as `fleet drives --select` does, or all.
+    fn drives(&self, select: Option<&str>) -> Result<FleetDrives, FleetFault>;
     /// The newest ones, at most `most`.
     fn submissions(&self, most: u32) -> Result<Vec<ListedSubmission>, FleetFault>;
     /// The submission with this key and its jobs, if there is one.
@@ -28,6 +29,8 @@ pub enum FleetFault {
     Store(StoreError),
     /// The server has been asked, and has not answered for this time.
     Silent(Duration),
+    /// A text that selects drives is not an expression, and why.
+    Expression(String),
 }
 
 #[derive(Debug, Clone, Default)]

@@ -277,9 +277,10 @@ mod tests {
         found
     }
 
-    const PAGES: [(&str, &str); 6] = [
+    const PAGES: [(&str, &str); 7] = [
         ("GET", "/fleet"),
         ("GET", "/fleet/drives"),
+        ("GET", "/fleet/drives?select=model%3DWD40"),
         ("GET", "/fleet/drives?by=group&model=WD40&firmware=82.0"),
         ("GET", "/fleet/jobs"),
         ("GET", "/fleet/submission?key=it%27s+1"),
@@ -292,6 +293,7 @@ mod tests {
         let parts = [
             "rack7-01",
             "1 drive in 1 group by model and firmware",
+            "drivescope fleet submit quick --select model=WD40",
             "1 drive: WD40, firmware 82.0",
             "/fleet/submission?key=nightly",
             r"drivescope fleet cancel 'it'\''s 1'",
@@ -317,6 +319,17 @@ mod tests {
         let statuses: Vec<u16> = found.iter().map(|(status, _)| *status).collect();
         assert_eq!(statuses, [405, 405, 405, 404, 404, 200]);
         assert!(found.iter().skip(3).all(|(_, page)| page.contains("href=\"/fleet\"")));
+    }
+
+    #[test]
+    fn mistaken_expression_keeps_its_form() {
+        let fleet = FakeFleet { has_hosts: true, is_silent: false };
+        let found = answers(Some(fleet), &[("GET", "/fleet/drives?select=speed%3E9")]);
+        let (status, page) = &found[0];
+        assert_eq!(*status, 200);
+        for part in ["no field is called", "role=\"alert\"", "value=\"speed&gt;9\""] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
     }
 
     #[test]

@@ -39,19 +39,13 @@ pub fn fleet_host(name: &str) -> FleetHost {
 pub fn host_drive(host: &str, model: &str, firmware: &str) -> HostDrive {
     let drive = FleetDrive {
         key: format!("{model}|WX12"),
-        name: "sda".to_string(),
-        target: "/dev/sda".to_string(),
-        directories: Vec::new(),
-        kind: DriveKind::HardDisk,
         model: Some(model.to_string()),
         serial: Some("WX12".to_string()),
         firmware: Some(firmware.to_string()),
-        capacity_bytes: 4_000_787_030_016,
         link: Some("SATA 6 Gb/s".to_string()),
-        link_possible: None,
         temperature_c: Some(38.0),
         fill: Some(0.4),
-        misaligned: Vec::new(),
+        ..FleetDrive::named("sda", DriveKind::HardDisk, 4_000_787_030_016)
     };
     let (host_id, host) = (host.to_string(), host.to_string());
     HostDrive { host_id, host, drive, is_there: true, seen_s_ago: 20.0 }
@@ -170,7 +164,10 @@ impl FleetView for FakeFleet {
         self.answer(if self.has_hosts { vec![fleet_host("rack7-01")] } else { Vec::new() })
     }
 
-    fn drives(&self) -> Result<FleetDrives, FleetFault> {
+    fn drives(&self, select: Option<&str>) -> Result<FleetDrives, FleetFault> {
+        if select == Some("speed>9") {
+            return Err(FleetFault::Expression("column 1: no field is called 'speed'".to_string()));
+        }
         let drives = vec![host_drive("rack7-01", "WD40", "82.0")];
         self.answer(FleetDrives { drives, rates: Vec::new(), rated_runs: 20_000 })
     }

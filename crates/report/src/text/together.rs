@@ -4,6 +4,9 @@ use crate::terminal::{Paragraph, Role, Style};
 use drivescope_model::document::Run;
 use drivescope_model::together::Together;
 
+/// Drives beside a run that are named; the document has all.
+const NAMED_MAX: usize = 6;
+
 /// Before the runs begin: how many drives, what they share, and the trial.
 pub fn together_announced(runs: &[Run], style: Style) -> String {
     let Some(together) = runs.first().and_then(|run| run.together.as_ref()) else {
@@ -18,7 +21,11 @@ pub fn together_announced(runs: &[Run], style: Style) -> String {
 pub(super) fn together(run: &Run, style: Style) -> String {
     let Some(together) = &run.together else { return String::new() };
     let others: Vec<&str> = together.others(&run.id).collect();
-    let head = format!("measured together with {}", others.join(", "));
+    let named = others[..others.len().min(NAMED_MAX)].join(", ");
+    let head = match others.len().saturating_sub(NAMED_MAX) {
+        0 => format!("measured together with {named}"),
+        more => format!("measured together with {named} and {more} more"),
+    };
     Paragraph::new().text(Role::Plain, head).lines(0, style) + &facts(together, style)
 }
 
@@ -60,5 +67,18 @@ mod tests {
                         all share the USB controller 0000:00:14.0\n\
                         3 drives: 420 MB/s together, 42 % of their sum; the USB hub 2-1 is the limit\n";
         assert_eq!(text, expected);
+    }
+    #[test]
+    fn few_of_many_neighbours_are_named() {
+        let mut run = hard_disk();
+        run.id = "1".to_string();
+        let numbered = |number: usize| number.to_string();
+        run.together = Some(Together {
+            targets: (1..=60).map(|number| format!("sd{number}")).collect(),
+            runs: (1..=60).map(numbered).collect(),
+            ..Together::default()
+        });
+        let expected = "measured together with sd2, sd3, sd4, sd5, sd6, sd7 and 53 more\n";
+        assert_eq!(together(&run, Style::PLAIN), expected);
     }
 }

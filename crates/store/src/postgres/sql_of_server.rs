@@ -62,6 +62,10 @@ pub(super) const NEWEST_FIGURES: &str = "SELECT newest.id, key, value FROM newes
         SELECT key, value, ordinal FROM metrics WHERE run_id = newest.id AND valid = 1 AND value > 0 OFFSET 0) figures
     WHERE key IN (KEYS) ORDER BY newest.id, ordinal";
 
+/// As [`crate::sql::FACTS_OF_RUNS`]: documents are read of runs only that an older version saved.
+pub(super) const FACTS_OF_RUNS: &str =
+    "SELECT id, COALESCE(facts, document) FROM runs WHERE id IN (IDS)";
+
 pub(super) const HAS_META: &str = "SELECT to_regclass('meta') IS NOT NULL";
 
 pub(super) const HAS_ROLE: &str = "SELECT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = $1)";

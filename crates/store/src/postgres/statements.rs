@@ -206,6 +206,7 @@ impl StoreTables for PostgresTables {
             newest_of_drives: sql_of_server::NEWEST_OF_DRIVES,
             newest_runs: sql_of_server::NEWEST_RUNS,
             newest_figures: sql_of_server::NEWEST_FIGURES,
+            facts_of_runs: sql_of_server::FACTS_OF_RUNS,
         }
     }
 

@@ -74,6 +74,7 @@ impl StoreTables for SqliteTables {
             newest_of_drives: sql::NEWEST_OF_DRIVES,
             newest_runs: sql::NEWEST_RUNS,
             newest_figures: sql::NEWEST_FIGURES,
+            facts_of_runs: sql::FACTS_OF_RUNS,
         }
     }
 

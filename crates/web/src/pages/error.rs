@@ -90,6 +90,7 @@ impl From<FleetFault> for PageError {
         let asked = match fault {
             FleetFault::Store(error) => return error.into(),
             FleetFault::Silent(asked) => asked,
+            FleetFault::Expression(why) => return Self::unsuitable("No such choice", why),
         };
         let seconds = Secs(asked.as_secs_f64().round());
         let message = format!(

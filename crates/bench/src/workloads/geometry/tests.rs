@@ -1,22 +1,20 @@
 //! Answers compared with the truth of random drives: the distributions of errors, which must not get worse.
 
 mod coverage;
+mod measured_once;
 mod random_flash;
 mod small_tracks;
 
-use crate::testing::{has, is_thorough, suite_of, value};
-use crate::workloads::testing::random_disks::{DiskTruth, RandomDisk, measured};
+use crate::testing::{has, suite_of, value};
+use crate::workloads::testing::random_disks::{DiskTruth, measured};
 use drivescope_model::document::{Metric, TestResult};
 use drivescope_model::findings::FindingId;
 use drivescope_model::options::{FillMode, Suite, TestKind};
 use drivescope_model::units::{Bytes, Secs};
 use drivescope_stats::summary;
+use measured_once::{MeasuredDisk, MeasuredFlash, disks, flash_drives};
 use random_flash::RandomFlash;
 use std::collections::BTreeMap;
-
-/// Disks of `cargo test`, and of a full run.
-const FEW: u64 = 12;
-const ALL: u64 = 200;
 
 /// One disk of this many may be written until the log of a shingled one is full.
 const LOG_EACH: u64 = 4;
@@ -250,16 +248,8 @@ const UNANSWERED_MAX: f64 = 0.1;
 #[test]
 fn answers_on_random_disks_are_near_the_truth() {
     let mut errors = Errors::default();
-    let all = is_thorough();
-    let count = if all { ALL } else { FEW };
-    for seed in 1..=count {
-        let disk = RandomDisk::new(seed);
-        if std::env::var_os("GEOMETRY_DISK").is_some() && !is_printed(seed) {
-            continue;
-        }
-        let has_log = seed.is_multiple_of(LOG_EACH);
-        let suite = if has_log { filling(24) } else { suite_of(TestKind::Geometry) };
-        let result = measured(&disk.toml, disk.options, suite, seed);
+    for MeasuredDisk { seed, disk, result } in disks() {
+        let seed = *seed;
         if is_printed(seed) {
             println!(
                 "{seed} {:?} {:?}",
@@ -276,37 +266,31 @@ fn answers_on_random_disks_are_near_the_truth() {
             }
             println!();
         }
-        errors.add(seed, &disk.truth, &result);
+        errors.add(seed, &disk.truth, result);
     }
     errors.judge(&LIMITS, UNANSWERED_MAX);
 }
-
-/// SSDs of `cargo test`, and of a full run.
-const FEW_FLASH: u64 = 2;
-const ALL_FLASH: u64 = 30;
 
 /// No turn, no shingling, no lie is seen where there is none; the reach of the map lies between the spans tried,
 /// and the end of the fast cache, which `fill` finds, within a tenth.
 #[test]
 fn flash_turns_not_and_its_caches_are_found() {
     let mut errors = Errors::default();
-    for seed in 1..=if is_thorough() { ALL_FLASH } else { FEW_FLASH } {
-        let flash = RandomFlash::new(seed);
-        let found = measured(&flash.toml, "", suite_of(TestKind::Geometry), seed);
-        assert_eq!(value(&found, "geometry.rotation.rpm"), None, "{seed}");
+    for MeasuredFlash { seed, flash, found, empty } in flash_drives() {
+        let seed = *seed;
+        assert_eq!(value(found, "geometry.rotation.rpm"), None, "{seed}");
         let reason = found.reason.clone().unwrap_or_default();
         assert!(reason.contains("rotation: could not tell"), "{seed}: {reason}");
         let lies = [FindingId::FlushIgnored, FindingId::Shingled];
         assert!(found.findings.iter().all(|finding| !lies.contains(&finding.id)), "{seed}");
-        let span = metric(&found, "map.span_bytes");
+        let span = metric(found, "map.span_bytes");
         assert_eq!(span.is_some(), flash.map_bytes.is_some(), "{seed}: {span:?}");
         if let Some((span, bytes)) = span.zip(flash.map_bytes) {
             // A wide span has not all of its map in memory yet: the reach that shows is at most the true one.
             assert!(span.low <= 1.5 * bytes, "{seed}: {bytes} {span:?}");
         }
-        flash_writes(&mut errors, &flash, &found, seed);
-        let empty = measured(&flash.toml, "&fill=0", filling(30), seed);
-        let cache_bytes = value(&empty, "geometry.fast_cache.cache_bytes");
+        flash_writes(&mut errors, flash, found, seed);
+        let cache_bytes = value(empty, "geometry.fast_cache.cache_bytes");
         errors.share("fast cache", cache_bytes, flash.slc_bytes);
         let mut suite = suite_of(TestKind::Fill);
         suite.fill.mode = FillMode::Full;

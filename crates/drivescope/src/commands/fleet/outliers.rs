@@ -42,20 +42,10 @@ pub fn outliers(arguments: &OutliersArguments) -> Result<Code, Failure> {
 /// What is known of it without its agent: host, name, model, serial number, firmware.
 fn as_announced(odd: &OddDrive) -> HostDrive {
     let drive = FleetDrive {
-        key: String::new(),
-        name: odd.drive.clone(),
-        target: odd.drive.clone(),
-        directories: Vec::new(),
-        kind: DriveKind::Unknown,
         model: odd.model.clone(),
         serial: odd.serial.clone(),
         firmware: odd.firmware.clone(),
-        capacity_bytes: 0,
-        link: None,
-        link_possible: None,
-        temperature_c: None,
-        fill: None,
-        misaligned: Vec::new(),
+        ..FleetDrive::named(&odd.drive, DriveKind::Unknown, 0)
     };
     HostDrive {
         host_id: String::new(),

@@ -1,6 +1,7 @@
 //! The fleet for the pages: each look at the tables is limited in time, whatever the server does.
 
 use drivescope_fleet::FleetTables;
+use drivescope_fleet::selector::Selector;
 use drivescope_fleet::tables::JobCounts;
 use drivescope_model::fleet::{FleetHost, FleetJob, JobState, Submission};
 use drivescope_report::page::fleet_outliers_page;
@@ -137,9 +138,19 @@ impl FleetView for FleetOfStore {
         Ok(hosts)
     }
 
-    fn drives(&self) -> Result<FleetDrives, FleetFault> {
-        self.ask(|tables| {
-            let (drives, rates) = (tables.drives()?, tables.newest_rates(RATED_RUNS)?);
+    fn drives(&self, select: Option<&str>) -> Result<FleetDrives, FleetFault> {
+        let selector = select.map(Selector::parse).transpose();
+        let selector = selector.map_err(|error| FleetFault::Expression(error.to_string()))?;
+        let store = self.store.clone();
+        self.ask(move |tables| {
+            // On connections of their own, since both take some tenths of a second.
+            let (drives, rates) = thread::scope(|scope| {
+                let rates = || FleetTables::open(&store, false)?.newest_rates(RATED_RUNS);
+                let rates = scope.spawn(rates);
+                (tables.drives(), rates.join().expect("a look does not panic"))
+            });
+            let (mut drives, rates) = (drives?, rates?);
+            drives.retain(|it| selector.as_ref().is_none_or(|selector| selector.matches(it)));
             Ok(FleetDrives { drives, rates, rated_runs: RATED_RUNS })
         })
     }

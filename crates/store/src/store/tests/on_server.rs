@@ -39,9 +39,9 @@ fn tables_are_made_and_changed_on_request_only(server: &PostgresServer) {
     refused(&location, StoreFault::Missing, &[&line]);
     assert!(upgrade(&location).is_err());
     let report = init(&location).unwrap();
-    assert_eq!((report.from, report.to, report.lacks.len()), (None, 3, 0));
-    assert_eq!(init(&location).unwrap().from, Some(3), "again, without harm");
-    assert_eq!(upgrade(&location).unwrap().from, Some(3));
+    assert_eq!((report.from, report.to, report.lacks.len()), (None, 4, 0));
+    assert_eq!(init(&location).unwrap().from, Some(4), "again, without harm");
+    assert_eq!(upgrade(&location).unwrap().from, Some(4));
     Store::open(&location).unwrap().save(&rich_run(ID)).unwrap();
 
     // An older one, as version 1 made it, with a run.
@@ -56,16 +56,16 @@ fn tables_are_made_and_changed_on_request_only(server: &PostgresServer) {
     server.psql(&old, row).unwrap();
     let old = server.location_of(OWNER, &old);
     let line = format!("drivescope store upgrade{}", old.words());
-    refused(&old, StoreFault::OlderSchema, &["schema 1, this one needs 3", &line]);
+    refused(&old, StoreFault::OlderSchema, &["schema 1, this one needs 4", &line]);
     assert_eq!(init(&old).unwrap_err().fault, StoreFault::OlderSchema);
     let report = upgrade(&old).unwrap();
-    assert_eq!((report.from, report.to), (Some(1), 3));
+    assert_eq!((report.from, report.to), (Some(1), 4));
     let store = Store::open(&old).unwrap();
     assert_eq!(ids(&store, &Filter::default()), ["00000000000f"]);
     assert_eq!(store.newest_of_drives().unwrap()[0].serial.as_deref(), Some("S"));
 
     server.psql(&database, "UPDATE meta SET value = '9'").unwrap();
-    refused(&location, StoreFault::NewerSchema, &["(schema 9, this one reads up to 3); update"]);
+    refused(&location, StoreFault::NewerSchema, &["(schema 9, this one reads up to 4); update"]);
     assert_eq!(upgrade(&location).unwrap_err().fault, StoreFault::NewerSchema);
 
     let foreign = server.new_database();

@@ -1,9 +1,9 @@
 //! The drives: by model and firmware, and each one of a group, of a host, or found by a search.
 
 use super::drive_groups::{ModelGroup, groups, name};
-use super::list::{pager, rows_of};
+use super::list::{ListColumn, pager, rows_of, table};
 use super::{FleetPage, counted, fleet_page, percent, rough_time, short, view};
-use crate::fleet_view::FleetDrives;
+use crate::fleet_view::{FleetDrives, FleetFault};
 use crate::form::{Fields, address};
 use crate::pages::error::PageError;
 use crate::site::Site;
@@ -12,6 +12,7 @@ use drivescope_model::Bytes;
 use drivescope_model::drive::DriveKind;
 use drivescope_model::fleet::{DriveRate, FleetDrive, HostDrive};
 use drivescope_model::number::{rounded, whole};
+use drivescope_model::shell::quoted;
 use maud::{Markup, html};
 use std::collections::HashMap;
 
@@ -24,8 +25,10 @@ struct DriveChoice {
     group: Option<(Option<String>, Option<String>)>,
     /// Id of a host.
     host: Option<String>,
-    /// Part of a name, in lower case.
+    /// Part of a name, as it was typed.
     search: Option<String>,
+    /// An expression.
+    select: Option<String>,
     page: u32,
 }
 
@@ -35,26 +38,38 @@ impl DriveChoice {
         Self {
             group: is_group.then(|| (fields.text("model"), fields.text("firmware"))),
             host: fields.text("host"),
-            search: fields.text("search").map(|text| text.to_lowercase()),
+            search: fields.text("search"),
+            select: fields.text("select"),
             page: fields.number("page").unwrap_or(1),
         }
     }
 
     fn is_any(&self) -> bool {
-        self.group.is_some() || self.host.is_some() || self.search.is_some()
+        self.group.is_some()
+            || self.host.is_some()
+            || self.search.is_some()
+            || self.select.is_some()
     }
 
-    fn has(&self, it: &HostDrive) -> bool {
+    /// Drives that are chosen among the selected ones, by host and name.
+    fn of_all<'d>(&self, all: &'d [HostDrive]) -> Vec<&'d HostDrive> {
+        let part = self.search.as_ref().map(|text| text.to_lowercase());
+        let mut found: Vec<&HostDrive> =
+            all.iter().filter(|it| self.has(it, part.as_deref())).collect();
+        found.sort_by_key(|it| (&it.host, &it.host_id, &it.drive.name));
+        found
+    }
+
+    fn has(&self, it: &HostDrive, part: Option<&str>) -> bool {
         let drive = &it.drive;
         let names =
             [Some(&it.host), Some(&drive.name), drive.serial.as_ref(), drive.model.as_ref()];
-        let is_named = |part: &String| {
-            names.into_iter().flatten().any(|name| name.to_lowercase().contains(part))
-        };
+        let is_named =
+            |part: &str| names.into_iter().flatten().any(|name| name.to_lowercase().contains(part));
         let group = (name(drive.model.as_ref()), name(drive.firmware.as_ref()));
         self.group.as_ref().is_none_or(|(model, of)| (model.as_deref(), of.as_deref()) == group)
             && self.host.as_ref().is_none_or(|host| it.host_id.trim() == host)
-            && self.search.as_ref().is_none_or(is_named)
+            && part.is_none_or(is_named)
     }
 
     fn address(&self, page: u32) -> String {
@@ -67,6 +82,7 @@ impl DriveChoice {
             ("firmware", text(firmware.as_ref())),
             ("host", text(self.host.as_ref())),
             ("search", text(self.search.as_ref())),
+            ("select", text(self.select.as_ref())),
             ("page", page),
         ];
         let fields = fields.each_ref().map(|(name, value)| (*name, value.as_str()));
@@ -75,35 +91,64 @@ impl DriveChoice {
 }
 
 pub fn drives(site: &Site, fields: &Fields) -> Result<Html<String>, PageError> {
-    let known = view(site)?.drives()?;
-    let command = ("To measure some of them", "submit quick --select 'model=~\"WD40.*\"'");
-    let body = body(&known, fields);
+    let choice = DriveChoice::of(fields);
+    let body = match view(site)?.drives(choice.select.as_deref()) {
+        Ok(known) => body(&known, &choice),
+        Err(FleetFault::Expression(why)) => mistaken(&choice, &why),
+        Err(fault) => return Err(fault.into()),
+    };
+    let select = choice.select.as_deref().unwrap_or("model=~\"WD40.*\"");
+    let command = format!("submit quick --select {}", quoted(select));
+    let command = ("To measure some of them", command.as_str());
     Ok(fleet_page(site, "Drives of the fleet", FleetPage::Drives, command, &body))
 }
 
-fn body(known: &FleetDrives, fields: &Fields) -> Markup {
-    let choice = DriveChoice::of(fields);
-    let mut found: Vec<&HostDrive> = known.drives.iter().filter(|it| choice.has(it)).collect();
-    found.sort_by_key(|it| (&it.host, &it.host_id, &it.drive.name));
-    let search = fields.text("search").unwrap_or_default();
+fn body(known: &FleetDrives, choice: &DriveChoice) -> Markup {
+    let found = choice.of_all(&known.drives);
     html! {
         h1 { "Drives" }
-        @if choice.is_any() { (listed(known, &found, &choice, &search)) }
-        @else { (grouped(known, &found, &choice)) }
+        @if choice.is_any() { (listed(known, &found, choice)) }
+        @else { (grouped(known, &found, choice)) }
     }
 }
 
-fn search_form(search: &str) -> Markup {
+fn mistaken(choice: &DriveChoice, why: &str) -> Markup {
+    html! {
+        h1 { "Drives" }
+        p.warning role="alert" { "Not an expression: " (why) }
+        (search_form(choice))
+    }
+}
+
+fn search_form(choice: &DriveChoice) -> Markup {
+    let typed = |text: &Option<String>| text.clone().unwrap_or_default();
     html! {
         form.fields role="search" action="/fleet/drives" method="get" {
             p {
                 label for="search" { "Host, model, serial or kernel name" }
-                input #search name="search" type="search" value=(search) autocomplete="off" maxlength="200";
+                input #search name="search" type="search" value=(typed(&choice.search)) autocomplete="off"
+                    maxlength="200";
+            }
+            p {
+                label for="select" { "Expression, as of fleet submit --select" }
+                input #select name="select" type="search" value=(typed(&choice.select)) autocomplete="off"
+                    spellcheck="false" placeholder="kind=ssd and fill>90%" maxlength="1000";
             }
             p { button type="submit" { "Search" } }
         }
     }
 }
+
+const GROUP_COLUMNS: [ListColumn<'_>; 8] = [
+    ListColumn::Text("model"),
+    ListColumn::Text("firmware"),
+    ListColumn::Number("drives"),
+    ListColumn::Number("hosts"),
+    ListColumn::Number("size"),
+    ListColumn::Number("in use"),
+    ListColumn::Number("temperature"),
+    ListColumn::Number("reads 1 MiB"),
+];
 
 fn grouped(known: &FleetDrives, all: &[&HostDrive], choice: &DriveChoice) -> Markup {
     let found = groups(all, &known.rates);
@@ -113,20 +158,11 @@ fn grouped(known: &FleetDrives, all: &[&HostDrive], choice: &DriveChoice) -> Mar
             (counted(all.len(), "drive")) " in " (counted(found.len(), "group")) " by model and firmware"
             @if missing > 0 { " · " (missing) " missing" }
         }
-        (search_form(""))
+        (search_form(choice))
         @if !found.is_empty() {
-            div.scroll tabindex="0" role="region" aria-label="Drives by model and firmware" {
-                table.roomy {
-                    thead { tr {
-                        th scope="col" { "model" }
-                        th scope="col" { "firmware" }
-                        @for head in ["drives", "hosts", "size", "in use", "temperature", "reads 1 MiB"] {
-                            th.number scope="col" { (head) }
-                        }
-                    } }
-                    tbody { @for group in rows_of(&found, choice.page) { (group_row(group)) } }
-                }
-            }
+            (table("Drives by model and firmware", &GROUP_COLUMNS, &html! {
+                @for group in rows_of(&found, choice.page) { (group_row(group)) }
+            }))
             (pager(found.len(), choice.page, |page| choice.address(page)))
             p.small {
                 "Use and temperature are medians, with the largest below. Rates are the newest of each drive in the last "
@@ -158,7 +194,15 @@ fn group_row(group: &ModelGroup<'_>) -> Markup {
     }
 }
 
-fn listed(known: &FleetDrives, found: &[&HostDrive], choice: &DriveChoice, search: &str) -> Markup {
+/// All of a group are of one model.
+fn columns(choice: &DriveChoice) -> Vec<ListColumn<'static>> {
+    let model = choice.group.is_none().then_some("model");
+    let texts = ["drive", "host"].into_iter().chain(model).chain(["there"]).map(ListColumn::Text);
+    let numbers = ["in use", "temperature", "reads 1 MiB"].map(ListColumn::Number);
+    texts.chain([ListColumn::Number("size"), ListColumn::Text("link")]).chain(numbers).collect()
+}
+
+fn listed(known: &FleetDrives, found: &[&HostDrive], choice: &DriveChoice) -> Markup {
     let host = choice.host.is_some().then(|| found.first().map(|it| it.host.as_str())).flatten();
     let missing = found.iter().filter(|it| !it.is_there).count();
     let rates = RatesOfDrives::new(&known.rates);
@@ -172,27 +216,12 @@ fn listed(known: &FleetDrives, found: &[&HostDrive], choice: &DriveChoice, searc
             @if let Some(host) = host { " of the host " (short(host)) }
             @if missing > 0 { " · " (missing) " missing" }
         }
-        (search_form(search))
+        (search_form(choice))
         p { a href="/fleet/drives" { "All drives by model and firmware" } }
         @if !found.is_empty() {
-            div.scroll tabindex="0" role="region" aria-label="Drives" {
-                table.roomy {
-                    thead { tr {
-                        th scope="col" { "drive" }
-                        th scope="col" { "host" }
-                        @if choice.group.is_none() { th scope="col" { "model" } }
-                        th scope="col" { "there" }
-                        th.number scope="col" { "size" }
-                        th scope="col" { "link" }
-                        th.number scope="col" { "in use" }
-                        th.number scope="col" { "temperature" }
-                        th.number scope="col" { "reads 1 MiB" }
-                    } }
-                    tbody { @for it in rows_of(found, choice.page) {
-                        (row(it, choice.group.is_none(), rates.of(it)))
-                    } }
-                }
-            }
+            (table("Drives", &columns(choice), &html! {
+                @for it in rows_of(found, choice.page) { (row(it, choice.group.is_none(), rates.of(it))) }
+            }))
             (pager(found.len(), choice.page, |page| choice.address(page)))
         }
     }
@@ -285,7 +314,7 @@ mod tests {
     }
 
     fn shown(known: &FleetDrives, query: &str) -> String {
-        body(known, &Fields::parse(query.as_bytes())).into_string()
+        body(known, &DriveChoice::of(&Fields::parse(query.as_bytes()))).into_string()
     }
 
     #[test]

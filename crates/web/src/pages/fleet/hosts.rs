@@ -1,6 +1,6 @@
 //! The hosts: when each was seen, what it misses, and what it does.
 
-use super::list::{pager, rows_of};
+use super::list::{ListColumn, pager, rows_of, table};
 use super::{FleetPage, counted, fleet_page, rough_time, short, view};
 use crate::form::{Fields, address};
 use crate::pages::error::PageError;
@@ -79,7 +79,7 @@ fn body(all: &[FleetHost], fields: &Fields) -> Markup {
             @if found.is_empty() { p { "No host matches. " a href="/fleet" { "All hosts" } } }
             @else {
                 @if found.len() < all.len() { p role="status" { (counted(found.len(), "host")) " found" } }
-                (table(rows_of(&found, page)))
+                (table("Hosts", &COLUMNS, &html! { @for host in rows_of(&found, page) { (row(host)) } }))
                 (pager(found.len(), page, at))
             }
         }
@@ -125,24 +125,15 @@ fn search_form(search: &str, show: &str) -> Markup {
     }
 }
 
-fn table(found: &[&FleetHost]) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label="Hosts" {
-            table.roomy {
-                thead { tr {
-                    th scope="col" { "host" }
-                    th scope="col" { "last seen" }
-                    th.number scope="col" { "drives" }
-                    th scope="col" { "missing drives" }
-                    th scope="col" { "jobs" }
-                    th scope="col" { "drivescope" }
-                    th scope="col" { "may write" }
-                } }
-                tbody { @for host in found { (row(host)) } }
-            }
-        }
-    }
-}
+const COLUMNS: [ListColumn<'_>; 7] = [
+    ListColumn::Text("host"),
+    ListColumn::Text("last seen"),
+    ListColumn::Number("drives"),
+    ListColumn::Text("missing drives"),
+    ListColumn::Text("jobs"),
+    ListColumn::Text("drivescope"),
+    ListColumn::Text("may write"),
+];
 
 fn row(host: &FleetHost) -> Markup {
     let agent = &host.agent;

@@ -1,6 +1,6 @@
 //! One submission with its jobs.
 
-use super::list::{pager, rows_of};
+use super::list::{ListColumn, pager, rows_of, table};
 use super::state_bar::{state_bar, words};
 use super::submissions::{selected, start};
 use super::{FleetPage, fleet_page, percent, rough_time, short, view};
@@ -84,7 +84,7 @@ fn body(one: &ListedSubmission, jobs: &[FleetJob], fields: &Fields) -> Markup {
         }
         @if found.is_empty() { p { "No job is in this state." } }
         @else {
-            (table(rows_of(&found, page), one.starts_in_s.is_some()))
+            (jobs_table(rows_of(&found, page), one.starts_in_s.is_some()))
             (pager(found.len(), page, |page| at(asked, page)))
         }
     }
@@ -112,22 +112,11 @@ fn facts(one: &ListedSubmission) -> Markup {
     }
 }
 
-fn table(jobs: &[&FleetJob], with_start: bool) -> Markup {
-    html! {
-        div.scroll tabindex="0" role="region" aria-label="Jobs" {
-            table.roomy {
-                thead { tr {
-                    th scope="col" { "drive" }
-                    th scope="col" { "host" }
-                    th scope="col" { "state" }
-                    th scope="col" { "what happens or happened" }
-                    th scope="col" { "run" }
-                    @if with_start { th.number scope="col" { "began late by" } }
-                } }
-                tbody { @for job in jobs { (row(job, with_start)) } }
-            }
-        }
-    }
+fn jobs_table(jobs: &[&FleetJob], with_start: bool) -> Markup {
+    let heads = ["drive", "host", "state", "what happens or happened", "run"];
+    let mut columns = Vec::from(heads.map(ListColumn::Text));
+    columns.extend(with_start.then_some(ListColumn::Number("began late by")));
+    table("Jobs", &columns, &html! { @for job in jobs { (row(job, with_start)) } })
 }
 
 fn row(job: &FleetJob, with_start: bool) -> Markup {

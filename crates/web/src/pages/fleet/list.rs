@@ -5,6 +5,31 @@ use maud::{Markup, html};
 /// Rows of a page: a few hundred kilobytes.
 pub const ROWS: usize = 200;
 
+/// The head of a column: numbers stand at its right.
+pub enum ListColumn<'n> {
+    Text(&'n str),
+    Number(&'n str),
+}
+
+/// A table that scrolls sideways by itself.
+pub fn table(label: &str, columns: &[ListColumn<'_>], rows: &Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(label) {
+            table.roomy {
+                thead { tr {
+                    @for column in columns {
+                        @match column {
+                            ListColumn::Text(head) => th scope="col" { (head) },
+                            ListColumn::Number(head) => th.number scope="col" { (head) },
+                        }
+                    }
+                } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
 /// The number of the last page, from 1.
 pub fn last_page(count: usize) -> u32 {
     u32::try_from(count.div_ceil(ROWS)).unwrap_or(u32::MAX).max(1)

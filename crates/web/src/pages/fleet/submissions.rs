@@ -1,5 +1,6 @@
 //! The newest submissions, each with what has become of its jobs.
 
+use super::list::{ListColumn, table};
 use super::state_bar::{state_bar, words};
 use super::{FleetPage, fleet_page, rough_time, short, view};
 use crate::fleet_view::ListedSubmission;
@@ -11,6 +12,8 @@ use maud::{Markup, html};
 
 /// Older ones are listed by `fleet status`, and their pages are still there.
 const SHOWN_MAX: u32 = 100;
+
+const COLUMNS: [&str; 5] = ["submission", "jobs", "suite", "drives", "submitted"];
 
 pub fn submissions(site: &Site) -> Result<Html<String>, PageError> {
     let found = view(site)?.submissions(SHOWN_MAX)?;
@@ -27,18 +30,7 @@ fn body(found: &[ListedSubmission]) -> Markup {
                 @if found.len() < SHOWN_MAX as usize { (super::counted(found.len(), "submission")) ", the newest first" }
                 @else { "The newest " (SHOWN_MAX) " submissions" }
             }
-            div.scroll tabindex="0" role="region" aria-label="Submissions" {
-                table.roomy {
-                    thead { tr {
-                        th scope="col" { "submission" }
-                        th scope="col" { "jobs" }
-                        th scope="col" { "suite" }
-                        th scope="col" { "drives" }
-                        th scope="col" { "submitted" }
-                    } }
-                    tbody { @for one in found { (row(one)) } }
-                }
-            }
+            (table("Submissions", &COLUMNS.map(ListColumn::Text), &html! { @for one in found { (row(one)) } }))
         }
     }
 }

@@ -1,11 +1,9 @@
 //! Coverage: how often the intervals of all answers contain the truth.
 
-use super::random_flash::RandomFlash;
-use super::{LOG_EACH, filling, metric};
-use crate::testing::{is_thorough, suite_of};
-use crate::workloads::testing::random_disks::{DiskTruth, RandomDisk, measured};
+use super::measured_once::{MeasuredDisk, MeasuredFlash, disks, flash_drives};
+use super::metric;
+use crate::workloads::testing::random_disks::DiskTruth;
 use drivescope_model::document::{Metric, TestResult};
-use drivescope_model::options::TestKind;
 use std::collections::BTreeMap;
 
 /// The promised coverage.
@@ -118,48 +116,25 @@ fn hold_disk(coverage: &mut Coverage, seed: u64, truth: &DiskTruth, result: &Tes
     }
 }
 
-/// Disks of `cargo test`, and of a full run.
-const FEW: u64 = 24;
-const ALL: u64 = 200;
-
 #[test]
 fn the_intervals_of_disks_hold_the_truth() {
     let mut coverage = Coverage::default();
-    for seed in 1..=if is_thorough() { ALL } else { FEW } {
-        let disk = RandomDisk::new(seed);
-        let has_log = seed.is_multiple_of(LOG_EACH);
-        let suite = if has_log { filling(24) } else { suite_of(TestKind::Geometry) };
-        let result = measured(&disk.toml, disk.options, suite, seed);
-        hold_disk(&mut coverage, seed, &disk.truth, &result);
+    for MeasuredDisk { seed, disk, result } in disks() {
+        hold_disk(&mut coverage, *seed, &disk.truth, result);
     }
     coverage.judge();
 }
 
-/// SSDs of `cargo test`, and of a full run.
-const FEW_FLASH: u64 = 4;
-const ALL_FLASH: u64 = 30;
-
 #[test]
 fn the_intervals_of_flash_hold_the_truth() {
     let mut coverage = Coverage::default();
-    for seed in 1..=if is_thorough() { ALL_FLASH } else { FEW_FLASH } {
-        let flash = RandomFlash::new(seed);
-        let result = measured(&flash.toml, "", suite_of(TestKind::Geometry), seed);
-        let buffer_bytes = metric(&result, "write_buffer.cache_bytes");
-        coverage.hold("write buffer", seed, buffer_bytes, flash.buffer_bytes);
+    for MeasuredFlash { seed, flash, found, empty } in flash_drives() {
+        let mut hold = |what, found, truth| coverage.hold(what, *seed, found, truth);
+        hold("write buffer", metric(found, "write_buffer.cache_bytes"), flash.buffer_bytes);
         if let Some(bytes) = flash.map_bytes {
-            coverage.hold("reach of the map", seed, metric(&result, "map.span_bytes"), bytes);
+            hold("reach of the map", metric(found, "map.span_bytes"), bytes);
         }
-        if !is_thorough() {
-            continue;
-        }
-        let empty = measured(&flash.toml, "&fill=0", filling(30), seed);
-        coverage.hold(
-            "fast cache",
-            seed,
-            metric(&empty, "fast_cache.cache_bytes"),
-            flash.slc_bytes,
-        );
+        hold("fast cache", metric(empty, "fast_cache.cache_bytes"), flash.slc_bytes);
     }
     coverage.judge();
 }

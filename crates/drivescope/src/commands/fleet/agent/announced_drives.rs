@@ -80,19 +80,7 @@ fn of_target(target: &Target, host_id: &str) -> FleetDrive {
         Some(drive) => of(drive, host_id),
         None => FleetDrive {
             key: format!("{host_id}|{path}"),
-            name: path.clone(),
-            target: path.clone(),
-            directories: Vec::new(),
-            kind: DriveKind::Unknown,
-            model: None,
-            serial: None,
-            firmware: None,
-            capacity_bytes: info.size_bytes,
-            link: None,
-            link_possible: None,
-            temperature_c: None,
-            fill: None,
-            misaligned: Vec::new(),
+            ..FleetDrive::named(&path, DriveKind::Unknown, info.size_bytes)
         },
     };
     if target.is_simulated() {
