@@ -29,9 +29,10 @@ pub fn decide(arguments: &DecideArguments) -> Result<Code, Failure> {
     let decided = tables.decide_unknown(&ids, arguments.again)?;
     let number = if decided == 1 { "1 job".to_string() } else { format!("{decided} jobs") };
     let drives = listed(&chosen);
-    let said = match arguments.failed {
-        true => format!("gave up {number} of {key}: {drives}"),
-        false => format!("{number} of {key} to run again when the agent polls: {drives}"),
+    let said = if arguments.failed {
+        format!("gave up {number} of {key}: {drives}")
+    } else {
+        format!("{number} of {key} to run again when the agent polls: {drives}")
     };
     output::print_wrapped(&clean(&said));
     Ok(Code::Ok)
