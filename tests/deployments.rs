@@ -30,9 +30,10 @@ fn files() -> BTreeMap<String, String> {
             let entry = entry.expect("it is the test's own");
             let path =
                 format!("{folder}/{}", entry.file_name().to_str().expect("it is the test's own"));
-            match entry.file_type().expect("it is the test's own").is_dir() {
-                true => waiting.push(path),
-                false => drop(found.insert(path.clone(), text(&path))),
+            if entry.file_type().expect("it is the test's own").is_dir() {
+                waiting.push(path);
+            } else {
+                found.insert(path.clone(), text(&path));
             }
         }
     }

@@ -157,9 +157,10 @@ impl PostgresServer {
         command.arg(self.folder.path()).args(["-p", &self.port.to_string()]);
         let output =
             command.args(["-U", OWNER, "-d", database, "-c", sql]).output().expect("psql is there");
-        match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_string()),
-            false => Err(String::from_utf8_lossy(&output.stderr).trim().to_string()),
+        if output.status.success() {
+            Ok(String::from_utf8_lossy(&output.stdout).trim().to_string())
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).trim().to_string())
         }
     }
 

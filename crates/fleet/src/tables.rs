@@ -257,9 +257,10 @@ impl FleetTables {
     /// Decides on jobs whose program was lost while it wrote: run them again, or give them up. Returns the number of
     /// those that were unknown until then.
     pub fn decide_unknown(&mut self, ids: &[i64], again: bool) -> Result<u64, StoreError> {
-        let (state, words) = match again {
-            true => (JobState::Waiting, "to run again, as decided by"),
-            false => (JobState::Failed, "given up by"),
+        let (state, words) = if again {
+            (JobState::Waiting, "to run again, as decided by")
+        } else {
+            (JobState::Failed, "given up by")
         };
         self.counted(sql::DECIDE, &[json(ids), state.name().into(), words.into()])
     }

@@ -148,10 +148,7 @@ pub struct FakeFleet {
 
 impl FakeFleet {
     fn answer<T>(&self, answer: T) -> Result<T, FleetFault> {
-        match self.is_silent {
-            true => Err(FleetFault::Silent(Duration::from_secs(8))),
-            false => Ok(answer),
-        }
+        if self.is_silent { Err(FleetFault::Silent(Duration::from_secs(8))) } else { Ok(answer) }
     }
 }
 

@@ -46,9 +46,10 @@ fn named<'h>(typed: &str, hosts: &'h [FleetHost]) -> Result<&'h FleetHost, Failu
         [] => {
             let of_name = hosts.iter().filter(|host| host.agent.name == typed);
             let ids: Vec<&str> = of_name.map(|host| host.agent.id.as_str()).collect();
-            let hint = match ids.is_empty() {
-                true => "drivescope fleet hosts lists them".to_string(),
-                false => format!("host {typed} has id {}", ids.join(" and ")),
+            let hint = if ids.is_empty() {
+                "drivescope fleet hosts lists them".to_string()
+            } else {
+                format!("host {typed} has id {}", ids.join(" and "))
             };
             Err(Failure::usage(format!("--forget: no host with id '{typed}'; {hint}")))
         }

@@ -216,9 +216,10 @@ fn nothing_matches(selector: Option<&Selector>, drives: &[HostDrive]) -> Failure
         return Failure::usage(message);
     };
     let corrections = selector.corrections(&there);
-    let hint = match corrections.is_empty() {
-        true => format!("drivescope fleet drives lists all {}", there.len()),
-        false => corrections.join(" "),
+    let hint = if corrections.is_empty() {
+        format!("drivescope fleet drives lists all {}", there.len())
+    } else {
+        corrections.join(" ")
     };
     Failure::usage(format!("--select matches no drive: {hint}"))
 }

@@ -58,10 +58,8 @@ fn touches(request: &IoRequest, bad: &Range<u64>) -> bool {
 }
 
 fn read(bad: &[Range<u64>]) -> Seen {
-    read_from(0, |request, _| match bad.iter().any(|bad| touches(request, bad)) {
-        true => Err(libc::EIO),
-        false => Ok(()),
-    })
+    let fails = |request| bad.iter().any(|bad| touches(request, bad));
+    read_from(0, |request, _| if fails(request) { Err(libc::EIO) } else { Ok(()) })
 }
 
 fn stretches(seen: &Seen) -> Vec<Range<u64>> {
