@@ -58,7 +58,7 @@ fn touches(request: &IoRequest, bad: &Range<u64>) -> bool {
 }
 
 fn read(bad: &[Range<u64>]) -> Seen {
-    let fails = |request| bad.iter().any(|bad| touches(request, bad));
+    let fails = |request: &IoRequest| bad.iter().any(|bad| touches(request, bad));
     read_from(0, |request, _| if fails(request) { Err(libc::EIO) } else { Ok(()) })
 }
 
