@@ -129,7 +129,7 @@ export async function looksAtFleet(checks, at) {
     ['fleet hosts', '/fleet', ['3 hosts', '1 lost', 'same machine id']],
     ['fleet drives of a host', '/fleet/drives?host=id-of-rack7-01', ['3 drives of the host rack7-01']],
     ['fleet jobs', '/fleet/jobs', ['1 failed', 'level read']],
-    ['fleet submission', `/fleet/submission?key=${key}`, ['its agent is silent', 'fleet cancel']],
+    ['fleet submission', `/fleet/submission?key=${key}`, ['its agent is silent', 'fleet decide']],
   ];
   for (const [name, path, parts] of pages) await checks.page(name, at(path), parts);
   const { context, page } = await checks.open('fleet');
