@@ -125,13 +125,22 @@ fn percentiles_rise_and_every_phase_names_its_limiter() {
             let rising = ["lat_p50_us", "lat_p90_us", "lat_p99_us", "lat_p99_9_us", "lat_max_us"];
             let values: Vec<f64> = rising.into_iter().filter_map(value).collect();
             assert!(values.is_sorted(), "{cell}: {values:?}");
-            // A percentile is there if the rounds have requests enough to hold it, and not otherwise.
+            // A percentile is there if the rounds have requests enough to hold it, and not otherwise; but one fast
+            // round of several may not outweigh the others.
             let key = cell.trim_end_matches('.');
             let all = array(&test["distributions"]).iter();
             let count = all.filter(|d| d["key"] == key).find_map(|d| d["count"].as_u64()).unwrap();
+            let phases = array(&test["phases"]).iter();
+            let of_cell = phases.filter(|phase| key.ends_with(text(&phase["cell"])));
+            let ops: Vec<u64> = of_cell.filter_map(|phase| phase["ops"].as_u64()).collect();
+            let is_uneven = ops.iter().max() > ops.iter().map(|ops| ops * 2).min().as_ref();
             for (name, needed) in [("lat_p90_us", 10), ("lat_p99_us", 100), ("lat_p99_9_us", 1_000)]
             {
-                assert_eq!(value(name).is_some(), count >= needed, "{cell}{name} of {count}");
+                let is_left_out = is_uneven && value(name).is_none();
+                assert!(
+                    is_left_out || value(name).is_some() == (count >= needed),
+                    "{cell}{name} of {count}"
+                );
             }
         }
         for distribution in array(&test["distributions"]) {

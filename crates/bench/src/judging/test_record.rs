@@ -345,7 +345,9 @@ impl TestRecord {
         let mut metrics = Vec::new();
         for (index, (quantity, _)) in tables[0].iter().enumerate() {
             if *quantity == "lat_max_us" {
-                let of_all = of_all_rounds(&latencies, fewest.unwrap_or(0));
+                let smaller = metrics.iter().rev().find(|it: &&Metric| it.key.contains(".lat_p"));
+                let least_us = smaller.map_or(0.0, |it| it.value);
+                let of_all = of_all_rounds(&latencies, fewest.unwrap_or(0), least_us);
                 metrics.extend(of_all.map(|(quantity, us)| Metric {
                     pooled: true,
                     ..metric(key(quantity), vec![us])

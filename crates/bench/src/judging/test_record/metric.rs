@@ -47,18 +47,21 @@ fn median_of(rounds: &[f64], unit: &str) -> (f64, f64, f64) {
 }
 
 /// Percentiles that all rounds together support and no single one does: the median of rounds would be of their
-/// largest latencies, which lie lower the more and the shorter the rounds are.
+/// largest latencies, which lie lower the more and the shorter the rounds are. None below `least_us`, a smaller percentile
+/// of the rounds: there one fast round outweighs the others by its requests.
 pub(super) fn of_all_rounds(
     latencies: &Histogram<u64>,
     fewest: u64,
+    least_us: f64,
 ) -> impl Iterator<Item = (&'static str, f64)> {
     let all = latencies.len();
     let held_by_all = PERCENTILES.iter().filter(move |percentile| {
         fewest < percentile.round_requests_min() && percentile.requests_min <= all
     });
-    held_by_all.map(|percentile| {
+    let all = held_by_all.map(|percentile| {
         (percentile.key, latencies.value_at_quantile(percentile.share) as f64 / 1e3)
-    })
+    });
+    all.filter(move |(_, us)| *us >= least_us)
 }
 
 /// How far the rates of rounds like this one differ by chance, as a share: a rate of n requests has the spread of

@@ -125,6 +125,22 @@ fn unsupported_percentile_pools_all_rounds() {
     assert_eq!(order, ["lat_p90_us", "lat_p99_us", "lat_p99_9_us", "lat_max_us"]);
 }
 
+/// A round in the drive's cache has most of all requests, and two others were slow.
+#[test]
+fn percentiles_of_all_rounds_are_no_smaller_than_those_of_rounds() {
+    let rounds = [(2_000, 1_000_000), (30, 90_000_000), (40, 80_000_000)].map(|(count, ns)| {
+        let mut round = round(CELL, count, 4096, Mix::READ);
+        round.measured.recorder.latencies.reset();
+        round.measured.recorder.latencies.record_n(ns, count).unwrap();
+        round
+    });
+    let result = result_of(rounds.into());
+    assert!((find(&result, "lat_p50_us").value / 8e4 - 1.0).abs() < 0.01);
+    let keys: Vec<&str> = result.metrics.iter().map(|metric| metric.key.as_str()).collect();
+    assert!(!keys.iter().any(|key| key.ends_with("lat_p90_us")), "1 ms: {keys:?}");
+    assert!((find(&result, "lat_p99_us").value / 8e4 - 1.0).abs() < 0.2, "of the slow ones");
+}
+
 #[test]
 fn requests_in_flight_never_exceed_those_sent() {
     let mut late = round(CELL, 100, 4096, Mix::READ);
