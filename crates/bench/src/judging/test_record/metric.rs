@@ -47,8 +47,8 @@ fn median_of(rounds: &[f64], unit: &str) -> (f64, f64, f64) {
 }
 
 /// Percentiles that all rounds together support and no single one does: the median of rounds would be of their
-/// largest latencies, which lie lower the more and the shorter the rounds are. None below `least_us`, a smaller percentile
-/// of the rounds: there one fast round outweighs the others by its requests.
+/// largest latencies, which lie lower the more and the shorter the rounds are. None below `least_us`, a smaller
+/// percentile of the rounds: there one fast round outweighs the others by its requests.
 pub(super) fn of_all_rounds(
     latencies: &Histogram<u64>,
     fewest: u64,
