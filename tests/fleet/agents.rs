@@ -6,6 +6,7 @@ use crate::support::{Ended, Running, must_have, wait_for};
 use drivescope_store::{Store, StoreLocation};
 use rustix::process::{Pid, Signal};
 use std::fs;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Milliseconds, in virtual time.
 pub(super) const SHORT: &str = "name = \"short\"\ntests = [\"transfer\"]\nrounds = 3\nsize = \"64MiB\"\n\
@@ -16,6 +17,13 @@ const LONG: &str = "name = \"long\"\ntests = [\"transfer\"]\nrounds = 3\nsize = 
 /// Some seconds, in a directory.
 const SOME: &str = "name = \"some\"\ntests = [\"transfer\"]\nrounds = 3\nsize = \"64MiB\"\n\
     [transfer]\ncells = [\"rnd4k_q1t1.read\"]\ntime = \"1s\"\n";
+
+/// Directories of these tests lie on one drive, which one agent at a time measures: others give their jobs back.
+static DRIVE_OF_DIRECTORIES: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    DRIVE_OF_DIRECTORIES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Fleet {
     fn suite(&self, name: &str, text: &str) -> String {
@@ -158,6 +166,7 @@ fn ceiling_and_serial_hold_whatever_the_database_says() {
 #[test]
 fn jobs_outlive_a_killed_agent_and_are_reported_by_the_next() {
     let Some(fleet) = Fleet::new() else { return };
+    let _alone = alone();
     let agent = fleet.with_directory("one");
     announced(&fleet, "1");
     fleet.submitted("some", SOME, &["--write", "own-files"]);
@@ -174,6 +183,7 @@ fn jobs_outlive_a_killed_agent_and_are_reported_by_the_next() {
 #[test]
 fn job_that_is_killed_each_time_is_given_up_after_three_attempts() {
     let Some(fleet) = Fleet::new() else { return };
+    let _alone = alone();
     let agent = fleet.with_directory("one");
     announced(&fleet, "1");
     fleet.submitted("long", LONG, &["--write", "own-files", "--select", "not name=~\"sim:.*\""]);
@@ -191,6 +201,7 @@ fn job_that_is_killed_each_time_is_given_up_after_three_attempts() {
 #[test]
 fn cancelled_job_ends_and_an_ended_agent_gives_its_job_back() {
     let Some(fleet) = Fleet::new() else { return };
+    let _alone = alone();
     let agent = fleet.with_directory("one");
     announced(&fleet, "1");
     let options = ["--write", "own-files", "--select", "not name=~\"sim:.*\""];
@@ -227,6 +238,7 @@ fn job_whose_taking_was_not_heard_of_is_done_soon() {
 #[test]
 fn server_that_is_away_or_was_restored_loses_no_run() {
     let Some(mut fleet) = Fleet::new() else { return };
+    let _alone = alone();
     let agent = fleet.with_directory("one");
     announced(&fleet, "1");
     fleet.submitted("some", SOME, &["--write", "own-files"]);
@@ -294,6 +306,7 @@ fn copied_machine_is_told_apart_from_a_restarted_one() {
 #[test]
 fn two_agents_on_a_machine_measure_a_drive_one_after_the_other() {
     let Some(fleet) = Fleet::new() else { return };
+    let _alone = alone();
     let folder = fleet.scratch.path("data");
     fs::create_dir_all(&folder).unwrap();
     let options = ["--drive", "sim:wd40efrx", "--dir", folder.to_str().unwrap()];
