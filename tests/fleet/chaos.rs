@@ -226,18 +226,18 @@ impl Chaos {
     }
 
     fn rage(&mut self) {
-        let length = Duration::from_secs(number("SECONDS", 25));
-        let each = (self.victims.len() * DRIVES.len()) as u64;
-        let submissions = number("JOBS", 60).div_ceil(each) as u32;
+        let (length, wanted) = (Duration::from_secs(number("SECONDS", 25)), number("JOBS", 60));
         // As many blows for each agent, however many there are.
         let blows = self.victims.len().div_ceil(40);
-        let (begin, mut submitted) = (Instant::now(), 0);
+        let (begin, mut submissions, mut submitted) = (Instant::now(), 0, 0);
         while begin.elapsed() < length {
             // The last ones come while there is time for them.
-            let is_due = begin.elapsed() >= length * submitted / submissions;
-            if submitted < submissions && is_due {
-                self.submit(submitted);
-                submitted += 1;
+            let is_due = begin.elapsed().as_secs_f64() / length.as_secs_f64()
+                >= submitted as f64 / wanted as f64;
+            if submitted < wanted && is_due {
+                self.submit(submissions);
+                submissions += 1;
+                submitted = self.submitted();
             }
             for _ in 0..blows {
                 self.blow();
@@ -246,6 +246,12 @@ impl Chaos {
             std::thread::sleep(PAUSE);
         }
         self.heal(true);
+    }
+
+    /// Jobs on the server: a submission has fewer than all drives where hosts are lost at that moment.
+    fn submitted(&self) -> u64 {
+        let count = "SELECT COUNT(*) FROM fleet_jobs WHERE submission <> 'dark'";
+        self.fleet.sql(count).parse().expect("it is a number")
     }
 
     fn jobs(&self) -> Vec<Job> {
@@ -269,6 +275,14 @@ impl Chaos {
             std::thread::sleep(PAUSE);
             (self.fleet.sql(open) == "0").then_some(())
         });
+    }
+
+    /// All at once: hundreds that poll would slow what follows.
+    fn end_agents(&mut self) {
+        let running = self.victims.iter_mut().map(|victim| victim.running.take());
+        let agents: Vec<Running> = running.map(|it| it.expect("it was healed")).collect();
+        agents.iter().for_each(|agent| agent.signal(Signal::INT));
+        agents.into_iter().for_each(|agent| drop(agent.end().code(130)));
     }
 
     /// Records that the agents keep of their jobs.
@@ -365,8 +379,6 @@ fn results_arrive_once_whatever_is_killed() {
     let mut states: BTreeMap<(&str, bool), u32> = BTreeMap::new();
     jobs.iter().for_each(|job| *states.entry((&job.state, is_write(job))).or_default() += 1);
     println!("{:?}, then {:.0?}; jobs (state, writes): {states:?}", chaos.blows, raged.elapsed());
-    check_runs(&jobs, all_runs(&StoreLocation::parse(Some(&chaos.fleet.address)).unwrap()));
-    check_states(&jobs, &chaos.records(), &chaos.begun());
     wait_for("lost hosts are named", || {
         let hosts = chaos.fleet.fleet(&["hosts"]).code(0).stdout;
         let is_lost = |name: &String| {
@@ -375,6 +387,7 @@ fn results_arrive_once_whatever_is_killed() {
         gone.iter().chain(&dark).all(is_lost).then_some(())
     });
     chaos.check_dark(&dark);
-    let agents = chaos.victims.drain(..).map(|victim| victim.running.unwrap());
-    agents.for_each(|agent| drop(agent.interrupt().code(130)));
+    chaos.end_agents();
+    check_runs(&jobs, all_runs(&StoreLocation::parse(Some(&chaos.fleet.address)).unwrap()));
+    check_states(&jobs, &chaos.records(), &chaos.begun());
 }

@@ -132,13 +132,10 @@ fn next_recording_removes_a_killed_one() {
     assert_eq!(own_instances(), [""; 0], "the next one removes it");
     // Ctrl-C keeps what was recorded, and removes the instance too.
     let call = ["trace", "record", &trace, "--force", "--device", node];
-    let running = scratch.call(&call).start();
-    let records = |instance: &String| {
-        // The last one that is switched on.
-        let event = format!("{INSTANCES}/{instance}/events/block/block_rq_complete/enable");
-        fs::read_to_string(event).is_ok_and(|state| state.starts_with('1'))
-    };
-    wait_for("the recording", || own_instances().first().filter(|it| records(it)).map(drop));
+    let errors = scratch.path("errors");
+    let running = scratch.call(&call).errors_to(fs::File::create(&errors).unwrap()).start();
+    let has_begun = || fs::read_to_string(&errors).unwrap().contains("recording /dev/");
+    wait_for("the recording", || has_begun().then_some(()));
     tool("sh", &["-c", &read]).unwrap();
     running.signal(Signal::INT);
     running.end().code(0);

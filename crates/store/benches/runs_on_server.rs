@@ -93,7 +93,9 @@ fn fill(address: &str, count: u64) {
     let foreign =
         "ALTER TABLE metrics DROP CONSTRAINT metrics_run_id_fkey, DROP CONSTRAINT metrics_pkey";
     each(&mut client, foreign.to_string());
-    copy_runs(&mut client, count);
+    let facts = facts(&mut client, address, &document());
+    client.batch_execute("DELETE FROM places").expect("it is new");
+    copy_runs(&mut client, count, &facts);
     copy_metrics(&mut client, count);
     for row in &indexes {
         each(&mut client, row.get::<_, String>(1));
@@ -107,12 +109,26 @@ fn fill(address: &str, count: u64) {
     each(&mut client, "VACUUM ANALYZE".to_string());
 }
 
-fn copy_runs(client: &mut Client, count: u64) {
+/// What a server keeps beside [`document`], as it keeps it of a run that is saved.
+fn facts(client: &mut Client, address: &str, document: &str) -> String {
+    let location = StoreLocation::parse(Some(address)).expect("the variable is an address");
+    let mut store = Store::open(&location).expect("it was just made");
+    let run =
+        from_file(&document.replace("(ID)", &id(0)).replace("(START)", "2020-01-01T00:00:00Z"))
+            .expect("the example is a run")
+            .remove(0);
+    store.save(&run).expect("the user may write");
+    let row = client.query_one("SELECT facts FROM runs", &[]).expect("it was just saved");
+    store.remove(&run.id).expect("the user may write");
+    row.get::<_, String>(0).replace('\\', "\\\\")
+}
+
+fn copy_runs(client: &mut Client, count: u64, facts: &str) {
     let like = document();
     let mut copy = client
         .copy_in(
             "COPY runs (id, started_at, started_unix_us, elapsed_s, label, suite, target, drive_name, drive_model,
-            drive_serial, status, simulated, format, document, host, drive_firmware) FROM STDIN",
+            drive_serial, status, simulated, format, document, host, drive_firmware, facts) FROM STDIN",
         )
         .expect("the columns are there");
     for number in 0..count {
@@ -125,13 +141,14 @@ fn copy_runs(client: &mut Client, count: u64) {
         let is_short = count > WHOLE_MAX && !drive.is_multiple_of(10);
         let like = if is_short { "{}" } else { &like };
         let document = like.replace("(ID)", &id).replace("(START)", &at);
-        let document = document.replace("(MODEL)", &model).replace("(SERIAL)", &serial);
+        let of_drive = |text: &str| text.replace("(MODEL)", &model).replace("(SERIAL)", &serial);
+        let (document, facts) = (of_drive(&document), of_drive(facts));
         let label = if number % 50 == 0 { format!("label {}", number / 50) } else { "\\N".into() };
         let host = drive / 24;
         writeln!(
             copy,
             "{id}\t{at}\t{started}000000\t61.5\t{label}\tstandard\t/dev/sd{}\tsd{}\t{model}\t{serial}\tdone\t0\t1\t\
-             {document}\track{}-{host}\tFW{}",
+             {document}\track{}-{host}\tFW{}\t{facts}",
             drive % 24,
             drive % 24,
             host / 40,
@@ -194,6 +211,12 @@ fn measure(location: &StoreLocation, count: u64) {
         store
             .runs_of_drive("model-03", None, 20)
             .map(|found| usize::from(!format!("{found:?}").is_empty()))
+    });
+    let example = example();
+    let keys: Vec<&str> =
+        example.tests.iter().flat_map(|test| &test.metrics).map(|metric| &*metric.key).collect();
+    row("newest figures of all drives (outliers)", || {
+        store.measured_drives(&keys).map(|(drives, _)| drives.len())
     });
     row("newest run of each drive", || store.newest_of_drives().map(|runs| runs.len()));
     row("a run by its first digits", || store.whole_id(&id(count / 2)[..9]).map(|id| id.len()));
