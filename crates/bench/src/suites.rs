@@ -5,8 +5,10 @@ use crate::plan::option_checks::{ROUNDS_MAX, check_count, check_once, ensure};
 use crate::plan::overrides::Overrides;
 use crate::plan::unused_options;
 use crate::workloads::{self, WORKLOADS};
+use drivescope_model::json;
 use drivescope_model::nearest::nearest;
 use drivescope_model::options::{Suite, TestKind};
+use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -196,7 +198,7 @@ fn broken(path: &str, before: &str, message: String) -> SuiteError {
 }
 
 fn parse(path: &str, text: &str) -> Result<Suite, SuiteError> {
-    let mut suite: Suite = toml::from_str(text).map_err(|error| {
+    let mut suite = Suite::from_toml(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let before = &text[..at.min(text.len())];
         broken(path, before, with_nearest(error.message()))
@@ -251,31 +253,30 @@ pub(crate) fn test_named(name: &str) -> Result<TestKind, SuiteError> {
 }
 
 /// Replaces options by their path in the suite file, with the file's own syntax and checks.
-fn set(suite: Suite, settings: &[String]) -> Result<Suite, SuiteError> {
-    let mut table = toml::Table::try_from(suite).expect("a suite is a TOML table");
+fn set(mut suite: Suite, settings: &[String]) -> Result<Suite, SuiteError> {
+    let mut all = suite.to_value();
     for setting in settings {
         let absurd = |why: &str| SuiteError::Absurd(format!("--set {setting}: {why}"));
         let (path, value) =
             setting.split_once('=').ok_or_else(|| absurd("write it like latency.time=2s"))?;
         let value = toml::from_str::<toml::Table>(&format!("value = {value}"))
             .ok()
-            .and_then(|mut table| table.remove("value"))
-            .unwrap_or_else(|| toml::Value::String(value.to_string()));
+            .and_then(|table| serde_json::to_value(table.get("value")?).ok())
+            .unwrap_or_else(|| value.into());
         let mut keys: Vec<&str> = path.split('.').collect();
         let last = keys.pop().expect("split gives at least one part");
-        let mut inner = &mut table;
+        let mut inner = all.as_object_mut().expect("a suite has options");
         for key in keys {
-            let entry = inner.entry(key).or_insert_with(|| toml::Table::new().into());
-            inner = entry.as_table_mut().ok_or_else(|| absurd("it has no options"))?;
+            let entry = inner.entry(key).or_insert_with(|| Map::new().into());
+            inner = entry.as_object_mut().ok_or_else(|| absurd("it has no options"))?;
         }
-        if inner.get(last).is_some_and(|known| known.is_table()) && !value.is_table() {
+        if inner.get(last).is_some_and(Value::is_object) && !value.is_object() {
             return Err(absurd("it is a group of options; write it like latency.time=2s"));
         }
         inner.insert(last.to_string(), value);
-        let checked = table.clone().try_into::<Suite>();
-        checked.map_err(|e| absurd(&with_nearest(e.message())))?;
+        suite = Suite::from_value(&all).map_err(|e| absurd(&with_nearest(&json::reason(&e))))?;
     }
-    table.try_into().map_err(|e: toml::de::Error| SuiteError::Absurd(e.message().to_string()))
+    Ok(suite)
 }
 
 /// Refuses what would only fail later, or never end.

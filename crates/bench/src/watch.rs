@@ -206,7 +206,7 @@ pub fn watch(
     let mut listen = |received: &Receiver<Sighting>| {
         received.try_iter().flat_map(|sighting| tally.take(sighting)).for_each(&mut hear);
     };
-    device.run(spec, task, || {
+    device.run(spec, task, &mut || {
         session.pass_stop_on(&control);
         listen(&received);
     })?;

@@ -2,6 +2,7 @@
 
 mod ascii;
 
+use drivescope_model::json::indented;
 use drivescope_model::shortened::shortened_path;
 use drivescope_report::{COLUMNS_MAX, Style, wrap};
 use indicatif::ProgressBar;
@@ -100,12 +101,8 @@ pub fn print_line(text: &str) {
 
 /// A JSON document: indented on a terminal, else on one line (NDJSON).
 pub fn print_document(document: &impl Serialize) {
-    let json = if std::io::stdout().is_terminal() {
-        serde_json::to_string_pretty(document)
-    } else {
-        serde_json::to_string(document)
-    };
-    print_json(&json.expect("documents are plain data"));
+    let json = serde_json::to_string(document).expect("documents are plain data");
+    print_json(&if std::io::stdout().is_terminal() { indented(&json) } else { json });
 }
 
 /// One of many JSON documents: on one line, even on a terminal.

@@ -13,6 +13,7 @@ pub mod fleet;
 pub mod gate;
 pub mod health;
 pub mod host;
+pub mod json;
 pub mod measured_drive;
 pub mod metrics;
 pub mod nearest;

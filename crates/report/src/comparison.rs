@@ -264,9 +264,8 @@ fn differences(runs: &[Run]) -> Vec<String> {
 /// The options of a test as JSON; `None` if the run does not have it.
 pub(crate) fn options_of(run: &Run, test: TestKind) -> Option<String> {
     run.tests.iter().find(|result| result.test == test)?;
-    let suite = serde_json::to_value(&run.plan.suite).ok()?;
     // A test's options stand under its name, with an underscore for each hyphen.
-    Some(suite.get(test.name().replace('-', "_"))?.to_string())
+    Some(run.plan.suite.to_value().get(test.name().replace('-', "_"))?.to_string())
 }
 
 #[cfg(test)]

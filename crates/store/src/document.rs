@@ -11,9 +11,9 @@ mod ioping;
 mod plausible;
 
 use drivescope_model::document::{FORMAT, Run};
+use drivescope_model::json;
 use drivescope_model::options::Suite;
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::Value;
 
 /// Some programs write it; JSON does not allow it.
@@ -33,11 +33,7 @@ pub enum FormatError {
 
 /// The indented document. Numbers that are not finite become `null`: see `check_finite`.
 pub fn to_json(run: &Run) -> String {
-    serde_json::to_string_pretty(run).expect("a run is made of fields, texts and numbers")
-}
-
-pub(crate) fn to_compact_json(run: &Run) -> String {
-    serde_json::to_string(run).expect("a run is made of fields, texts and numbers")
+    json::indented(&run.to_json())
 }
 
 /// Reads run documents: one, an array of them, or several one after the other (as `drivescope run --json >> file`
@@ -133,8 +129,7 @@ fn check_head(run: &Run) -> Result<(), FormatError> {
 /// JSON has no NaN and no infinity: `serde_json` writes `null`, which reads back as an error, or, in an optional
 /// field, as "not known".
 fn check_finite(run: &Run) -> Result<(), FormatError> {
-    let value = serde_json::to_value(run).expect("a run is made of fields, texts and numbers");
-    if Run::deserialize(&value).is_ok_and(|same| same == *run) {
+    if Run::from_json(&run.to_json()).is_ok_and(|same| same == *run) {
         return Ok(());
     }
     let metrics = run.tests.iter().flat_map(|test| &test.metrics);
@@ -172,10 +167,10 @@ fn read(
     };
     check_format(&document, &name)?;
     controls::remove(&mut document);
-    let run = Run::deserialize(&document)
-        .or_else(|_| Run::deserialize(without_unknown_options(document)))
+    let run = Run::from_value(&document)
+        .or_else(|_| Run::from_value(&without_unknown_options(document)))
         .map_err(|error| {
-            let reason = error.to_string();
+            let reason = json::reason(&error);
             FormatError::NotARun(format!(
                 "{name} cannot be read: {reason}{}; update drivescope if a newer version wrote it, otherwise repair \
                  that field",
@@ -215,8 +210,7 @@ fn not_a_run(name: &str, reason: &str) -> FormatError {
 /// Removes options that this version does not know. A suite file must not have them, since they are mistakes there; in
 /// a document they come from a newer drivescope, and its results can still be read.
 fn without_unknown_options(mut document: Value) -> Value {
-    let known = serde_json::to_value(Suite::default());
-    let known = known.expect("a suite is made of fields, texts and numbers");
+    let known = Suite::default().to_value();
     if let Some(suite) = document.pointer_mut("/plan/suite") {
         keep_known(suite, &known);
     }
@@ -233,9 +227,7 @@ fn keep_known(value: &mut Value, known: &Value) {
 }
 
 fn broken(error: &serde_json::Error) -> FormatError {
-    let (text, line, column) = (error.to_string(), error.line(), error.column());
-    let place = format!(" at line {line} column {column}");
-    let reason = text.strip_suffix(&place).unwrap_or(&text);
+    let (reason, line, column) = (json::reason(error), error.line(), error.column());
     FormatError::NotJson(format!(
         "invalid JSON at line {line}, column {column}: {reason}; export the run again, or repair the file"
     ))
@@ -246,9 +238,9 @@ fn broken(error: &serde_json::Error) -> FormatError {
 fn place_of(reason: &str, text: &str, begin: usize, end: usize) -> String {
     let part = &text[begin..end];
     let error = if part.trim_start().starts_with('[') {
-        serde_json::from_str::<Vec<Run>>(part).err()
+        Run::list_from_json(part).err()
     } else {
-        serde_json::from_str::<Run>(part).err()
+        Run::from_json(part).err()
     };
     let Some(error) = error.filter(|error| error.to_string().starts_with(reason)) else {
         return String::new();

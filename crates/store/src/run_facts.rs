@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn facts_are_those_of_the_document_and_far_shorter() {
         let run = rich_run("0123456789ab");
-        let document = crate::document::to_compact_json(&run);
+        let document = run.to_json();
         let facts = RunFacts::of(&run).text();
         let of_document = RunFacts::read(&document).expect("it is a document");
         let hottest = |facts: &RunFacts| {

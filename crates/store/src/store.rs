@@ -381,7 +381,7 @@ fn put(statements: &mut dyn Statements, run: &Run, started_unix_us: i64) -> Resu
         status_name(run.status).into(),
         run.simulated.into(),
         run.format.into(),
-        document::to_compact_json(run).into(),
+        run.to_json().into(),
     ];
     let firmware = drive.and_then(|d| d.firmware.as_ref());
     let facts = RunFacts::of(run).text();

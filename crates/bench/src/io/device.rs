@@ -205,7 +205,7 @@ impl IoDevice {
         engine: Option<Engine>,
         spec: QueueSpec,
         loops: Vec<L>,
-        watch: impl FnMut(),
+        watch: &mut dyn FnMut(),
     ) -> Result<Vec<WorkerOutcome<Recorder>>, BenchError> {
         let count = loops.len() as u32;
         if count == 1 || matches!(self.backend, Backend::File { .. }) {
@@ -222,7 +222,7 @@ impl IoDevice {
         &self,
         spec: QueueSpec,
         task: T,
-        watch: impl FnMut(),
+        watch: &mut dyn FnMut(),
     ) -> Result<WorkerOutcome<T::Output>, BenchError> {
         let mut outcomes = self.run_with(None, spec, vec![task], watch)?;
         Ok(outcomes.pop().expect("one task, one outcome"))
@@ -233,7 +233,7 @@ impl IoDevice {
         engine: Option<Engine>,
         spec: QueueSpec,
         tasks: Vec<T>,
-        mut watch: impl FnMut(),
+        watch: &mut dyn FnMut(),
     ) -> Result<Vec<WorkerOutcome<T::Output>>, BenchError> {
         let engine = match self.engine() {
             Engine::Auto => engine.unwrap_or_else(|| engine::of_depth(spec.depth)),

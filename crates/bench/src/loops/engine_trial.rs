@@ -112,7 +112,7 @@ pub fn faster(device: &IoDevice, load: &Load) -> Result<Option<Engine>, BenchErr
             engine: Some(engine),
             ..load.clone()
         };
-        match phase::run(device, &attempt, &Control::default(), || ()) {
+        match phase::run(device, &attempt, &Control::default(), &mut || ()) {
             Ok(measured) if measured.recorder.errors > 0 => Ok(None),
             Ok(measured) => Ok(Some(measured.iops())),
             // As where more threads are refused, or the kernel's calls for a ring.

@@ -137,10 +137,10 @@ pub fn run(
     device: &IoDevice,
     load: &Load,
     control: &Control,
-    mut watch: impl FnMut(),
+    watch: &mut dyn FnMut(),
 ) -> Result<PhaseResult, BenchError> {
     let engine = device.engine();
-    match run_once(device, load, control, &mut watch) {
+    match run_once(device, load, control, watch) {
         Err(BenchError::Engine { .. }) if device.engine() != engine => {
             run_once(device, load, control, watch)
         }
@@ -152,7 +152,7 @@ fn run_once(
     device: &IoDevice,
     load: &Load,
     control: &Control,
-    watch: impl FnMut(),
+    watch: &mut dyn FnMut(),
 ) -> Result<PhaseResult, BenchError> {
     let block_bytes = load.shape.block.0 as u32;
     // Through the page cache, a write is done when it has reached the drive, not when it is copied.
@@ -192,7 +192,7 @@ fn run_closed(
     load: &Load,
     dsync: bool,
     control: &Control,
-    watch: impl FnMut(),
+    watch: &mut dyn FnMut(),
 ) -> Result<Vec<WorkerOutcome<Recorder>>, BenchError> {
     let Shape { block, depth, threads, .. } = load.shape;
     let block_bytes = block.0 as u32;
@@ -253,7 +253,7 @@ mod tests {
             data_seed: 7,
             ..load(Shape::new(Order::Seq, Bytes(BLOCK), depth, 1).unwrap(), Mix::WRITE)
         };
-        let measured = run(&device, &load, &Control::default(), || ()).unwrap();
+        let measured = run(&device, &load, &Control::default(), &mut || ()).unwrap();
         (measured, scratch.contents())
     }
 

@@ -105,7 +105,7 @@ fn load(order: Order, block: Bytes, mix: Mix, span: Range<u64>, time: Secs) -> L
 fn rate_of(device: &IoDevice, load: &Load, stop: &AtomicBool) -> Result<f64, BenchError> {
     let control = Control::default();
     let start_ns = clock::now_ns();
-    let measured = phase::run(device, load, &control, || {
+    let measured = phase::run(device, load, &control, &mut || {
         if stop.load(Ordering::Relaxed) {
             control.stop();
         }

@@ -94,7 +94,7 @@ fn rate_of(
     let seed = derive_seed(clock::now_ns(), "together", 0, 0);
     let load = Load { time, ops_max: blocks, ..Load::closed(shape, Mix::READ, span, seed) };
     let control = Control::default();
-    let measured = phase::run(device, &load, &control, || {
+    let measured = phase::run(device, &load, &control, &mut || {
         if stop.load(Ordering::Relaxed) {
             control.stop();
         }

@@ -73,7 +73,7 @@ impl Session<'_> {
         let control = Control::default();
         let device = self.device();
         let mut progress = Progress::new(self, &control);
-        let measured = phase::run(device, load, &control, || progress.report())?;
+        let measured = phase::run(device, load, &control, &mut || progress.report())?;
         let mut kept = counters.end(self, measured, cell, round);
         let recorder = &kept.measured.recorder;
         let bytes = |requests: u64| requests as f64 * load.shape.block.0 as f64;
@@ -166,7 +166,7 @@ impl Session<'_> {
         control: &Control,
         task: T,
     ) -> Result<(WorkerOutcome<T::Output>, PhaseCounters), BenchError> {
-        self.run_task_with(device, spec, control, task, || ())
+        self.run_task_with(device, spec, control, task, &mut || ())
     }
 
     /// Calls `also` now and then, from the thread that only waits.
@@ -176,16 +176,16 @@ impl Session<'_> {
         spec: QueueSpec,
         control: &Control,
         task: T,
-        mut also: impl FnMut(),
+        also: &mut dyn FnMut(),
     ) -> Result<(WorkerOutcome<T::Output>, PhaseCounters), BenchError> {
         self.check_stop()?;
         let counters = PhaseCounters::begin(self);
         let mut progress = Progress::new(self, control);
-        let look = || {
+        let mut look = || {
             progress.report();
             also();
         };
-        let outcome = device.run(spec, task, look)?;
+        let outcome = device.run(spec, task, &mut look)?;
         self.test.remaining.add(control.progress().1);
         Ok((outcome, counters))
     }

@@ -307,7 +307,7 @@ fn flush(device: &IoDevice, spec: QueueSpec, recorder: &mut Recorder) -> Result<
     if recorder.errors > 0 {
         return Ok(0);
     }
-    let (flush_ns, failure) = device.run(spec, FinalFlush, || ())?.output;
+    let (flush_ns, failure) = device.run(spec, FinalFlush, &mut || ())?.output;
     if let Some(failure) = failure {
         recorder.failed(failure);
     }

@@ -427,13 +427,13 @@ fn read_back(
     if is_resumable {
         session.checkpoint_at_once(so_far);
     }
-    let checkpoint = || {
+    let mut checkpoint = || {
         if is_resumable {
             session.checkpoint(so_far);
         }
     };
     let (worker, counters) =
-        session.run_task_with(session.device(), spec, &control, task, checkpoint)?;
+        session.run_task_with(session.device(), spec, &control, task, &mut checkpoint)?;
     let WorkerOutcome { output: outcome, cpu_cost, engine } = worker;
     let measured = PhaseResult { recorder: outcome.recorder.clone(), cpu_cost, engine };
     record.metric("read.mb_s", vec![measured.mb_s()]);

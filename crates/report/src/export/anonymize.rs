@@ -27,10 +27,10 @@ pub fn anonymized(run: &Run) -> Run {
     names.sort_by_key(|name| std::cmp::Reverse(name.len()));
     names.push(String::new());
     names.iter().fold(bare, |run, name| {
-        let mut document = serde_json::to_value(&run).expect("a run is a document");
+        let mut document = run.to_value();
         clear(&mut document, name.trim());
         // A machine named like a word of the format keeps its name in that word.
-        serde_json::from_value(document).unwrap_or(run)
+        Run::from_value(&document).unwrap_or(run)
     })
 }
 

@@ -48,11 +48,10 @@ pub fn method(run: &Run) -> Markup {
 }
 
 pub fn download(run: &Run) -> Markup {
-    // A document that was read or measured can always be written.
-    let text = serde_json::to_vec(run).unwrap_or_default();
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     // Writing into memory does not fail.
-    let packed = gzip.write_all(&text).and_then(|()| gzip.finish()).unwrap_or_default();
+    let packed =
+        gzip.write_all(run.to_json().as_bytes()).and_then(|()| gzip.finish()).unwrap_or_default();
     let data = base64::engine::general_purpose::STANDARD.encode(packed);
     html! {
         p { a download={ "drivescope-" (run.id) ".json.gz" } href={ "data:application/gzip;base64," (data) } {

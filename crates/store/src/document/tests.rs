@@ -22,10 +22,10 @@ fn one_an_array_and_a_sequence_read_back() {
     let (a, b) = (rich_run(ID), rich_run("ba9876543210"));
     let both = [a.clone(), b.clone()];
     assert_eq!(from_json(&to_json(&a)).unwrap(), both[..1]);
-    assert_eq!(from_json(&to_compact_json(&a)).unwrap(), both[..1]);
+    assert_eq!(from_json(&a.to_json()).unwrap(), both[..1]);
     assert_eq!(from_json(&serde_json::to_string_pretty(&both).unwrap()).unwrap(), both);
     assert_eq!(from_json(&format!("\u{feff}{}\n{}\n", to_json(&a), to_json(&b))).unwrap(), both);
-    assert_eq!(from_json(&format!("{}{}", to_compact_json(&a), to_json(&b))).unwrap(), both);
+    assert_eq!(from_json(&format!("{}{}", a.to_json(), to_json(&b))).unwrap(), both);
     assert_eq!(from_json("[]").unwrap(), []);
 }
 
@@ -317,7 +317,7 @@ proptest! {
     #[test]
     fn every_run_reads_back(run in any_run()) {
         prop_assert_eq!(from_json(&to_json(&run)).unwrap(), vec![run.clone()]);
-        prop_assert_eq!(from_json(&to_compact_json(&run)).unwrap(), vec![run]);
+        prop_assert_eq!(from_json(&run.to_json()).unwrap(), vec![run]);
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn on_every_engine<T: IoTask>(name: &str, make: impl Fn() -> T) -> Vec<T::Output
         .map(|engine| {
             let (_scratch, file) = ScratchFile::new(BLOCKS * u64::from(BLOCK));
             let device = IoDevice::new(file, engine);
-            device.run(SPEC, make(), || {}).unwrap().output
+            device.run(SPEC, make(), &mut || {}).unwrap().output
         })
         .collect()
 }

@@ -217,7 +217,7 @@ fn same_bytes_stay_and_fresh_ones_replace_them() {
     let control = Control::default();
     let run = |places: Vec<ScanRegion>, fresh| {
         let task = task(places, fresh, &control);
-        let outcome = device.run(spec, task, || {}).unwrap().output;
+        let outcome = device.run(spec, task, &mut || {}).unwrap().output;
         assert!(outcome.failures.is_empty(), "{outcome:?}");
         outcome.blank
     };

@@ -264,12 +264,12 @@ mod tests {
         let all: Vec<u64> = (0..256).map(|i| i * 4096).collect();
         let run = |places: &[u64], data| {
             let task = writes(places, 4096, data, &control);
-            let accessed = device.run(spec, task, || {}).unwrap().output;
+            let accessed = device.run(spec, task, &mut || {}).unwrap().output;
             assert_eq!(accessed.recorder.errors, 0);
         };
         let read = |places: &[u64]| {
             let task = ReadBlocks { places: places.to_vec(), block: 4096 };
-            device.run(spec, task, || {}).unwrap().output.unwrap()
+            device.run(spec, task, &mut || {}).unwrap().output.unwrap()
         };
         run(&all, WriteData::Fresh(Payload::new(7, 1)));
         let before = read(&all);

@@ -134,7 +134,7 @@ impl<'t> ReplayRun<'t> {
                 let payload = Payload::new(session.plan.seed, 0);
                 let (depth, expected_ns) = (spec.depth, trace.profile.length_ns);
                 let task = ReplayTask { feed, depth, payload, expected_ns, control: &control };
-                device.run(spec, task, || session.pass_stop_on(&control))
+                device.run(spec, task, &mut || session.pass_stop_on(&control))
             });
             let recorder = outcome?.output.recorder;
             session.check_stop()?;

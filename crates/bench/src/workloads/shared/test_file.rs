@@ -84,7 +84,7 @@ fn fill_part(
     let control = Control::default();
     let mut progress = Progress::new(session, &control);
     let start_ns = session.now_ns();
-    let measured = phase::run(device, &load, &control, || {
+    let measured = phase::run(device, &load, &control, &mut || {
         progress.report();
         let elapsed_s = (session.now_ns() - start_ns) as f64 / 1e9;
         if left_s.is_some_and(|left_s| elapsed_s > left_s) {

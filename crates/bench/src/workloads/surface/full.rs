@@ -145,7 +145,7 @@ impl FullRead<'_> {
         };
         let bad = || found.lock().expect("no holder panics").clone();
         let so_far = |timed: Vec<TimedRegion>| self.joined(before, timed, bad());
-        let checkpoint = || {
+        let mut checkpoint = || {
             session.checkpoint(|| {
                 let mut record = TestRecord::new(TestKind::Surface);
                 let mut so_far = so_far(timed_so_far(&pieces, &control));
@@ -158,7 +158,7 @@ impl FullRead<'_> {
         };
         let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK as u32, dsync: false };
         let (worker, counters) =
-            session.run_task_with(session.device(), spec, &control, task, checkpoint)?;
+            session.run_task_with(session.device(), spec, &control, task, &mut checkpoint)?;
         let WorkerOutcome { output: outcome, cpu_cost, engine } = worker;
         let WholeReadOutcome { timed, recorder, failed, ended_by, gave_up } = outcome;
         let asked = recorder.bytes as f64;

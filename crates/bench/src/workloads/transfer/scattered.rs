@@ -139,7 +139,7 @@ fn unrecorded(session: &Session<'_>, load: &Load) -> Result<f64, BenchError> {
     session.check_stop()?;
     let control = Control::default();
     let mut progress = Progress::new(session, &control);
-    let measured = phase::run(session.device(), load, &control, || progress.report())?;
+    let measured = phase::run(session.device(), load, &control, &mut || progress.report())?;
     match measured.recorder.first_error {
         Some(failure) => Err(BenchError::Request { failure, count: measured.recorder.errors }),
         None => Ok(measured.mb_s()),

@@ -4,6 +4,7 @@ use super::{Subject, chart_bytes};
 use crate::arguments::ChartFormat;
 use crate::exit::Failure;
 use drivescope_drive::document_file::{DocumentFile, make_folder};
+use drivescope_model::json::indented;
 use drivescope_report::export::csv::metrics_csv;
 use std::path::Path;
 
@@ -22,8 +23,7 @@ pub fn write(subject: &Subject, path: &Path, may_replace: bool) -> Result<(), Fa
         files.push(("metrics.csv".to_string(), metrics_csv(&subject.runs).into_bytes()));
     }
     for run in &subject.runs {
-        // A document that was read can be written.
-        let text = serde_json::to_vec_pretty(run).unwrap_or_default();
+        let text = indented(&run.to_json()).into_bytes();
         files.push((format!("run-{}.json", file_name(&run.id)), text));
     }
     for (name, picture) in charts(subject, ChartFormat::Svg)? {

@@ -127,7 +127,7 @@ pub(crate) fn read(
     let task =
         ReadBack { span, chunk, unit, depth, data, any_pass, refused: &[], control: &control };
     let spec = QueueSpec { depth: DEPTH, ahead: 1, block_bytes: CHUNK, dsync: false };
-    Ok(session.device().run(spec, task, || session.pass_stop_on(&control))?.output)
+    Ok(session.device().run(spec, task, &mut || session.pass_stop_on(&control))?.output)
 }
 
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn stepped(
     let chunk = chunk as u32;
     let control = Control::of_places(places.len());
     let visited = places.clone();
-    let keep = || {
+    let mut keep = || {
         if session.is_short_of_room() {
             control.stop();
         }
@@ -104,7 +104,8 @@ fn stepped(
     let task = Scan { places, chunk, depth, data: Some(data), control: &control };
     // One request is made while the others fly.
     let spec = QueueSpec { depth, ahead: 1, block_bytes: chunk, dsync: false };
-    let (worker, counters) = session.run_task_with(session.device(), spec, &control, task, keep)?;
+    let (worker, counters) =
+        session.run_task_with(session.device(), spec, &control, task, &mut keep)?;
     let ScanOutcome { timed, recorder, asked_bytes: asked, moved_bytes: moved, failures, .. } =
         worker.output;
     let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
