@@ -149,6 +149,8 @@ impl Mistake<'_> {
             .iter()
             .try_fold(&mut document, |table, name| table.get_mut(name)?.as_table_mut());
         table.map(change);
-        document.try_into::<Model>().is_err_and(|error| error.message() == self.message)
+        // As text, as it was read at first.
+        let text = toml::to_string(&document).expect("it was TOML");
+        toml::from_str::<Model>(&text).is_err_and(|error| error.message() == self.message)
     }
 }
