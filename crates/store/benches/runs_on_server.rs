@@ -6,6 +6,8 @@
 //! DRIVESCOPE_BENCH_STORE=postgres:///drivescope_bench cargo bench -p drivescope-store --features postgres \
 //!     --bench runs_on_server -- 100000
 //! ```
+//!
+//! A second number says how many runs a drive has.
 
 #![expect(clippy::print_stdout, reason = "the table is the result")]
 
@@ -15,7 +17,7 @@ use postgres::{Client, NoTls};
 use std::io::Write;
 use std::time::Instant;
 
-/// 5,000 drives of 50 models have a million.
+/// Unless a second number says it: 5,000 drives of 50 models have a million.
 const RUNS_OF_A_DRIVE: u64 = 200;
 const DRIVES_OF_A_MODEL: u64 = 100;
 const METRICS: usize = 20;
@@ -29,16 +31,24 @@ fn main() {
         println!("{VARIABLE} names no server; nothing is measured");
         return;
     };
-    let count = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(100_000);
+    let mut numbers = std::env::args().filter_map(|word| word.parse().ok());
+    let runs = numbers.next().unwrap_or(100_000);
+    let size = Size { runs, of_a_drive: numbers.next().unwrap_or(RUNS_OF_A_DRIVE) };
     let location = StoreLocation::parse(Some(&named)).expect("the variable is an address");
     let missing = Store::open(&location).is_err_and(|error| error.fault == StoreFault::Missing);
     if missing {
         init(&location).expect("the user may make tables");
         let begin = Instant::now();
-        fill(&named, count);
+        fill(&named, size);
         println!("filled in {:.0} s", begin.elapsed().as_secs_f64());
     }
-    measure(&location, count);
+    measure(&location, size);
+}
+
+#[derive(Clone, Copy)]
+struct Size {
+    runs: u64,
+    of_a_drive: u64,
 }
 
 fn id(number: u64) -> String {
@@ -75,7 +85,7 @@ fn document() -> String {
 }
 
 /// Indexes are made afterwards, as a restored backup does.
-fn fill(address: &str, count: u64) {
+fn fill(address: &str, size: Size) {
     fn each(client: &mut Client, sql: String) {
         client.batch_execute(&sql).expect("it is new");
     }
@@ -95,8 +105,8 @@ fn fill(address: &str, count: u64) {
     each(&mut client, foreign.to_string());
     let facts = facts(&mut client, address, &document());
     client.batch_execute("DELETE FROM places").expect("it is new");
-    copy_runs(&mut client, count, &facts);
-    copy_metrics(&mut client, count);
+    copy_runs(&mut client, size, &facts);
+    copy_metrics(&mut client, size.runs);
     for row in &indexes {
         each(&mut client, row.get::<_, String>(1));
     }
@@ -123,7 +133,8 @@ fn facts(client: &mut Client, address: &str, document: &str) -> String {
     row.get::<_, String>(0).replace('\\', "\\\\")
 }
 
-fn copy_runs(client: &mut Client, count: u64, facts: &str) {
+fn copy_runs(client: &mut Client, size: Size, facts: &str) {
+    let count = size.runs;
     let like = document();
     let mut copy = client
         .copy_in(
@@ -132,7 +143,7 @@ fn copy_runs(client: &mut Client, count: u64, facts: &str) {
         )
         .expect("the columns are there");
     for number in 0..count {
-        let drive = number % count.div_ceil(RUNS_OF_A_DRIVE);
+        let drive = number % count.div_ceil(size.of_a_drive);
         let started = 1_577_836_800 + number as i64 * 150;
         let at = jiff::Timestamp::from_second(started).expect("within the calendar").to_string();
         let (id, model) = (id(number), format!("MODEL-{:02}", drive / DRIVES_OF_A_MODEL));
@@ -175,15 +186,16 @@ fn copy_metrics(client: &mut Client, count: u64) {
     copy.finish().expect("the server takes all");
 }
 
-fn measure(location: &StoreLocation, count: u64) {
+fn measure(location: &StoreLocation, size: Size) {
     fn limited() -> Filter {
         Filter { limit: Some(100), ..Filter::default() }
     }
+    let count = size.runs;
     println!("| {count} runs on a server | ms |\n|---|---|");
     row("opening", || Store::open_existing(location).map(|_| 1));
     let store = Store::open_existing(location).expect("it was just filled");
     let list = |filter: Filter| store.list(&filter).map(|runs| runs.len());
-    let serial = format!("SERIAL-{:05}", count / RUNS_OF_A_DRIVE / 20 * 10);
+    let serial = format!("SERIAL-{:05}", count / size.of_a_drive / 20 * 10);
     row("the newest 100", || list(limited()));
     row("page 20 of them", || list(Filter { skip: 2_000, ..limited() }));
     row("100 of a model", || list(Filter { drive: Some("model-03".into()), ..limited() }));
