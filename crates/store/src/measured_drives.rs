@@ -13,6 +13,9 @@ const RUNS_OF_DRIVE: u32 = 8;
 /// Documents that are read at a time: each may have some hundred kilobytes.
 const DOCUMENTS_AT_ONCE: usize = 50;
 
+/// By run: each key with its place among the figures of the run, and its value.
+type FiguresOfRuns = HashMap<String, BTreeMap<String, (i64, f64)>>;
+
 /// A run as its columns have it.
 struct NewestRow {
     drive: MeasuredDrive,
@@ -48,21 +51,23 @@ impl Store {
         Ok((drives, unreadable))
     }
 
-    /// By run: each key with its value.
-    fn figures_of_newest(
-        &self,
-        keys: &[&str],
-    ) -> Result<HashMap<String, Vec<(String, f64)>>, StoreError> {
+    fn figures_of_newest(&self, keys: &[&str]) -> Result<FiguresOfRuns, StoreError> {
         let searches = self.searches();
         let places: Vec<String> = (2..keys.len() + 2).map(|place| format!("${place}")).collect();
         let figures = searches.newest_figures.replace("KEYS", &places.join(", "));
         let sql = format!("{} {figures}", searches.newest_runs);
         let mut values: Vec<SqlValue> = vec![RUNS_OF_DRIVE.into()];
         values.extend(keys.iter().map(|key| SqlValue::from(*key)));
-        let mut figures: HashMap<String, Vec<(String, f64)>> = HashMap::new();
-        let rows = self.select(&sql, &values, |row| Ok((row.text()?, row.text()?, row.float()?)));
-        for (run, key, value) in rows? {
-            figures.entry(run).or_default().push((key, value));
+        let mut figures = FiguresOfRuns::new();
+        let rows = self
+            .select(&sql, &values, |row| Ok((row.text()?, row.text()?, row.float()?, row.int()?)));
+        for (run, key, value, place) in rows? {
+            let of_run = figures.entry(run).or_default();
+            // A test that runs twice leaves a key twice: the first counts, as elsewhere.
+            match of_run.get(&key) {
+                Some((first, _)) if *first < place => {}
+                _ => drop(of_run.insert(key, (place, value))),
+            }
         }
         Ok(figures)
     }
@@ -114,10 +119,7 @@ fn newest_row(row: &mut SqlRow) -> Result<NewestRow, WrongType> {
 
 /// The newest run of each drive and suite with its figures and those of the runs before: a drive may have been measured
 /// under several names.
-fn newest_of(
-    mut rows: Vec<NewestRow>,
-    figures: &mut HashMap<String, Vec<(String, f64)>>,
-) -> Vec<MeasuredDrive> {
+fn newest_of(mut rows: Vec<NewestRow>, figures: &mut FiguresOfRuns) -> Vec<MeasuredDrive> {
     rows.sort_by(|a, b| (b.started_unix_us, &b.drive.run).cmp(&(a.started_unix_us, &a.drive.run)));
     let mut drives: Vec<MeasuredDrive> = Vec::new();
     let mut places: BTreeMap<(String, [String; 3]), usize> = BTreeMap::new();
@@ -126,18 +128,15 @@ fn newest_of(
         let identity = drive.identity().map(str::to_string);
         let place = *places.entry((drive.suite.clone(), identity)).or_insert(drives.len());
         let Some(newest) = drives.get_mut(place) else {
-            // A test that runs twice leaves a key twice: the first counts, as elsewhere.
-            for (key, value) in found {
-                if drive.figure(&key).is_none() {
-                    drive.figures.push(MeasuredFigure { key, value, earlier: Vec::new() });
-                }
-            }
+            let mut found: Vec<_> = found.into_iter().collect();
+            found.sort_by_key(|(_, (place, _))| *place);
+            let figure = |(key, (_, value))| MeasuredFigure { key, value, earlier: Vec::new() };
+            drive.figures = found.into_iter().map(figure).collect();
             drives.push(drive);
             continue;
         };
         for figure in &mut newest.figures {
-            let earlier = found.iter().find(|(key, _)| *key == figure.key);
-            figure.earlier.extend(earlier.map(|(_, value)| *value));
+            figure.earlier.extend(found.get(&figure.key).map(|(_, value)| *value));
             figure.earlier.truncate(RUNS_OF_DRIVE as usize - 1);
         }
     }

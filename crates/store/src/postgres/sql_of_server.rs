@@ -58,9 +58,9 @@ pub(super) const NEWEST_RUNS: &str = "WITH newest AS MATERIALIZED (
             WHERE number <= $1) found)";
 
 /// As [`crate::sql::NEWEST_FIGURES`]; `OFFSET 0` keeps each look to one run, where the index by key has most of them.
-pub(super) const NEWEST_FIGURES: &str = "SELECT newest.id, key, value FROM newest, LATERAL (
+pub(super) const NEWEST_FIGURES: &str = "SELECT newest.id, key, value, ordinal FROM newest, LATERAL (
         SELECT key, value, ordinal FROM metrics WHERE run_id = newest.id AND valid = 1 AND value > 0 OFFSET 0) figures
-    WHERE key IN (KEYS) ORDER BY newest.id, ordinal";
+    WHERE key IN (KEYS)";
 
 /// As [`crate::sql::FACTS_OF_RUNS`]: documents are read of runs only that an older version saved.
 pub(super) const FACTS_OF_RUNS: &str =
