@@ -1,5 +1,5 @@
-//! Documents as JSON. Only here: serde makes the code of a type again in each crate, and for each form of JSON, that
-//! reads or writes it; that was half of what the compiler made for documents.
+//! Documents as JSON, and suites as TOML. Only here: serde makes the code for a type anew in each crate, and for each
+//! form of a text, that reads or writes it, which is megabytes of program for a run.
 
 use crate::document::Run;
 use crate::options::Suite;
@@ -63,4 +63,27 @@ pub fn reason(error: &Error) -> String {
     let (text, line, column) = (error.to_string(), error.line(), error.column());
     let place = format!(" at line {line} column {column}");
     text.strip_suffix(&place).unwrap_or(&text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indented_json_has_fields_and_figures_as_written() {
+        let line = r#"{"b":0.1,"a":[2.0,18446744073709551615],"c":null}"#;
+        let indented = indented(line);
+        assert!(indented.starts_with("{\n  \"b\": 0.1,\n  \"a\": [\n    2.0,\n"), "{indented}");
+        assert_eq!(indented.replace([' ', '\n'], ""), line);
+    }
+
+    #[test]
+    fn options_come_back_and_faults_have_no_place() {
+        let suite = Suite { rounds: 7, ..Suite::default() };
+        let mut options = suite.to_value();
+        assert_eq!(Suite::from_value(&options).unwrap(), suite);
+        options["rounds"] = "seven".into();
+        let fault = reason(&Suite::from_value(&options).unwrap_err());
+        assert_eq!(fault, "invalid type: string \"seven\", expected u32");
+    }
 }
