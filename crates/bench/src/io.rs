@@ -10,3 +10,4 @@ pub mod offsets;
 pub mod payload;
 pub mod queue;
 pub mod recorder;
+pub mod request_sizes;

@@ -6,6 +6,7 @@ use crate::io::offsets::Offsets;
 use crate::io::payload::Payload;
 use crate::io::queue::{IoCompletion, IoQueue, IoRequest};
 use crate::io::recorder::Recorder;
+use crate::io::request_sizes::RequestSizes;
 use crate::judging::round::{Cache, CoresTaken, Round};
 use crate::loops::closed::{ClosedLoop, send_together};
 use crate::loops::control::Control;
@@ -312,9 +313,10 @@ pub fn random_reads(depth: u32, seed: u64, control: &Control) -> ClosedLoop<'_> 
     ClosedLoop {
         depth,
         send_together: send_together(depth, false),
-        block_bytes: 4096,
+        sizes: RequestSizes::new(&Shape::plain(Order::Rnd, Bytes(4096), depth), seed),
         offsets: Offsets::new(Order::Rnd, 0..1 << 30, 4096, Mix::READ, 0.0, seed),
         payload: Payload::new(1, 1),
+        think_ns: 0,
         ramp_ns: 0,
         time_ns: SECOND,
         ops_max: u64::MAX,

@@ -1,5 +1,6 @@
 //! Cells: one combination of order, block size, depth, threads and mix, written `rnd4k_q32t1.read`.
 
+use crate::size_split::SizeSplit;
 use crate::units::{Bytes, UnitError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -81,14 +82,22 @@ const THREADS_MAX: u32 = 64;
 /// Memory for buffers of one cell (block × depth × threads).
 const BUFFERS_MAX: u64 = 1 << 30;
 
-/// Written `seq1m_q8t1`.
+/// A drive that is silent for a second stalls, and pauses are not to look so.
+const THINK_MAX_US: u32 = 500_000;
+
+/// Written `seq1m_q8t1`; with several sizes `rnd4k60-64k40_q8t1`, with thinking `rnd4k_q1t1_think10ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Shape {
     pub order: Order,
+    /// Of several sizes the largest.
     pub block: Bytes,
     /// Requests in flight per thread, sustained.
     pub depth: u32,
     pub threads: u32,
+    /// Sizes of random requests, where they have several.
+    pub split: Option<SizeSplit>,
+    /// Each thread waits as long after a request before it sends the next one.
+    pub think_us: u32,
 }
 
 impl Shape {
@@ -111,8 +120,63 @@ impl Shape {
         if block.0 * u64::from(depth) * u64::from(threads) > BUFFERS_MAX {
             return fail("block × depth × threads needs more than 1 GiB of buffers".to_string());
         }
-        Ok(Self { order, block, depth, threads })
+        Ok(Self { threads, ..Self::plain(order, block, depth) })
     }
+
+    /// One thread, one size, no pauses; nothing is checked.
+    pub const fn plain(order: Order, block: Bytes, depth: u32) -> Self {
+        Self { order, block, depth, threads: 1, split: None, think_us: 0 }
+    }
+
+    /// Requests of several sizes.
+    pub fn with_split(self, split: SizeSplit) -> Result<Self, UnitError> {
+        if self.order == Order::Seq {
+            return Err(UnitError("requests in order have one size".to_string()));
+        }
+        for (block, _) in split.sizes() {
+            Self::new(self.order, block, self.depth, self.threads)?;
+        }
+        Ok(Self { block: split.largest(), split: Some(split), ..self })
+    }
+
+    /// Requests with a pause after each.
+    pub fn with_think(self, think_us: u32) -> Result<Self, UnitError> {
+        if think_us > 0 && self.depth > 1 {
+            return Err(UnitError("a thread that thinks between requests has depth 1".to_string()));
+        }
+        if think_us > THINK_MAX_US {
+            return Err(UnitError("a thread thinks for half a second at most".to_string()));
+        }
+        Ok(Self { think_us, ..self })
+    }
+
+    /// One size, sent without pauses: what figures of drives are commonly of.
+    pub fn is_plain(&self) -> bool {
+        self.split.is_none() && self.think_us == 0
+    }
+    pub fn mean_block(&self) -> Bytes {
+        self.split.map_or(self.block, |split| split.mean())
+    }
+    pub fn smallest_block(&self) -> Bytes {
+        self.split.map_or(self.block, |split| split.smallest())
+    }
+}
+
+/// `10ms`, or `250us`.
+fn short_time(us: u32) -> String {
+    if us.is_multiple_of(1_000) { format!("{}ms", us / 1_000) } else { format!("{us}us") }
+}
+
+fn short_time_us(text: &str) -> Option<u32> {
+    let end = text.find(|c: char| !c.is_ascii_digit())?;
+    let (digits, unit) = text.split_at(end);
+    let unit_us = match unit {
+        "us" => 1,
+        "ms" => 1_000,
+        "s" => 1_000_000,
+        _ => return None,
+    };
+    digits.parse::<u32>().ok()?.checked_mul(unit_us).filter(|us| *us > 0)
 }
 
 impl fmt::Display for Shape {
@@ -121,7 +185,9 @@ impl fmt::Display for Shape {
             Order::Seq => "seq",
             Order::Rnd => "rnd",
         };
-        write!(f, "{order}{}_q{}t{}", self.block.short(), self.depth, self.threads)
+        let size = self.split.map_or_else(|| self.block.short(), |split| split.to_string());
+        write!(f, "{order}{size}_q{}t{}", self.depth, self.threads)?;
+        if self.think_us > 0 { write!(f, "_think{}", short_time(self.think_us)) } else { Ok(()) }
     }
 }
 
@@ -134,14 +200,21 @@ impl FromStr for Shape {
         } else {
             (Order::Rnd, text.strip_prefix("rnd").ok_or_else(reason)?)
         };
-        let (block, queue) = rest.split_once("_q").ok_or_else(reason)?;
+        let (size, queue) = rest.split_once("_q").ok_or_else(reason)?;
+        let (queue, think) = match queue.split_once("_think") {
+            Some((queue, think)) => (queue, short_time_us(think).ok_or_else(reason)?),
+            None => (queue, 0),
+        };
+        let split = if size.contains('-') { Some(size.parse::<SizeSplit>()?) } else { None };
+        let block = match split {
+            Some(split) => split.largest(),
+            None => size.parse().map_err(|_| reason())?,
+        };
         let (depth, threads) = queue.split_once('t').ok_or_else(reason)?;
-        Self::new(
-            order,
-            block.parse().map_err(|_| reason())?,
-            depth.parse().map_err(|_| reason())?,
-            threads.parse().map_err(|_| reason())?,
-        )
+        let depth = depth.parse().map_err(|_| reason())?;
+        let plain = Self::new(order, block, depth, threads.parse().map_err(|_| reason())?)?;
+        let shape = split.map_or(Ok(plain), |split| plain.with_split(split))?;
+        shape.with_think(think)
     }
 }
 
@@ -192,9 +265,16 @@ mod tests {
 
     #[test]
     fn known_cells_read_back() {
-        for text in
-            ["seq1m_q8t1.read", "rnd4k_q32t16.write", "seq128k_q32t1.mix70", "rnd512_q1t1.sync"]
-        {
+        for text in [
+            "seq1m_q8t1.read",
+            "rnd4k_q32t16.write",
+            "seq128k_q32t1.mix70",
+            "rnd512_q1t1.sync",
+            "rnd512b20-4k60-64k20_q8t4.mix70",
+            "rnd4k_q1t4_think10ms.read",
+            "seq1m_q1t1_think250us.write",
+            "rnd4k60-64k40_q1t1_think500ms.sync",
+        ] {
             assert_eq!(text.parse::<Cell>().unwrap().to_string(), text);
         }
         assert!(Mix::SYNC.writes() && Mix::SYNC.read_percent() == 0);
@@ -212,6 +292,14 @@ mod tests {
             ("seq64m_q1024t1.read", "buffers"),
             ("rnd4k_q1t1.mix101", "not possible"),
             ("rnd4k_q1t1.erase", "not read, write"),
+            ("seq4k60-64k40_q1t1.read", "in order have one size"),
+            ("rnd4k60-64k30_q1t1.read", "100 % together"),
+            ("rnd1k60-128m40_q1t1.read", "at most 64 MiB"),
+            ("rnd100b60-4k40_q1t1.read", "multiple of 512"),
+            ("rnd4k_q2t1_think1ms.read", "depth 1"),
+            ("rnd4k_q1t1_think1h.read", "write it like"),
+            ("rnd4k_q1t1_think0ms.read", "write it like"),
+            ("rnd4k_q1t1_think1s.read", "half a second"),
         ] {
             let error = text.parse::<Cell>().unwrap_err().to_string();
             assert!(error.contains(word), "{text}: {error}");

@@ -26,6 +26,7 @@ pub mod resume;
 pub mod schema;
 pub mod shell;
 pub mod shortened;
+pub mod size_split;
 pub mod target;
 pub mod together;
 pub mod trace;

@@ -37,8 +37,10 @@ pub struct Recorder {
     pub interval_ns: u64,
     /// Of the whole round, ramp and drained ones included.
     pub requests: u64,
-    /// Among `requests`, in a closed loop: chance decides which of a mix write.
-    pub writes: u64,
+    /// Of these `requests`.
+    pub sent_bytes: u64,
+    /// Among `sent_bytes`, in a closed loop: chance decides which requests of a mix write.
+    pub written_bytes: u64,
     /// Requests of an open loop that were due within the measured time.
     pub due: u64,
     /// Completed within the measured time.
@@ -93,7 +95,8 @@ impl Recorder {
             intervals: vec![RateInterval::default(); intervals],
             interval_ns,
             requests: 0,
-            writes: 0,
+            sent_bytes: 0,
+            written_bytes: 0,
             due: 0,
             ops: 0,
             bytes: 0,
@@ -254,7 +257,8 @@ impl Recorder {
             mine.bytes += theirs.bytes;
         }
         self.requests += other.requests;
-        self.writes += other.writes;
+        self.sent_bytes += other.sent_bytes;
+        self.written_bytes += other.written_bytes;
         self.due += other.due;
         self.ops += other.ops;
         self.bytes += other.bytes;
@@ -329,9 +333,9 @@ mod tests {
         b.start(150);
         b.complete(400, 250, 512);
         b.failed(IoFailure { errno: 5, offset: 8192, len: 4096, write: false });
-        (a.requests, b.requests, b.writes) = (3, 4, 2);
+        (a.requests, b.requests, b.written_bytes) = (3, 4, 1024);
         a.merge(&b);
-        assert_eq!((a.requests, a.writes), (7, 2));
+        assert_eq!((a.requests, a.written_bytes), (7, 1024));
         assert_eq!((a.ops, a.bytes, a.errors), (2, 1024, 1));
         assert_eq!(a.elapsed_ns(), 300);
         assert_eq!(a.latencies.len(), 2);

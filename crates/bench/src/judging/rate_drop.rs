@@ -145,7 +145,8 @@ pub fn too_hot(round: &Round, warning_c: Option<f64>) -> Option<Finding> {
 pub fn is_mechanical(rounds: &[Round]) -> bool {
     rounds.iter().any(|round| {
         let load = round.load.as_ref().filter(|load| load.is_random_depth_one());
-        let reads = load.is_some_and(|load| load.mix.read_percent() == 100);
+        let reads =
+            load.is_some_and(|load| load.mix.read_percent() == 100 && load.shape.think_us == 0);
         reads && round.measured.iops() < MECHANICAL_IOPS
     })
 }

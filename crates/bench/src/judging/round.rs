@@ -106,11 +106,6 @@ impl Round {
         recorder.bytes / recorder.ops.max(1)
     }
 
-    /// 0 without a load.
-    pub(crate) fn load_block_bytes(&self) -> u64 {
-        self.load.as_ref().map_or(0, |load| load.shape.block.0)
-    }
-
     pub(crate) fn record(&self, split: CpuSplit) -> PhaseRecord {
         let (measured, cpu_cost) = (&self.measured, &self.measured.cpu_cost);
         let percent = |ns: u64| ns as f64 / cpu_cost.wall_ns.max(1) as f64 * 100.0;

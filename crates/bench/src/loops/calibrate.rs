@@ -5,11 +5,13 @@ use crate::io::clock;
 use crate::io::offsets::Offsets;
 use crate::io::payload::Payload;
 use crate::io::queue::{NullQueue, QueueSpec};
+use crate::io::request_sizes::RequestSizes;
 use crate::loops::closed::{self, ClosedLoop};
 use crate::loops::control::Control;
 use crate::loops::one_thread::SteppedLoop;
-use drivescope_model::cell::{Mix, Order};
+use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::host::Calibration;
+use drivescope_model::units::Bytes;
 use std::hint::black_box;
 
 const REQUESTS: u64 = 400_000;
@@ -53,9 +55,10 @@ pub fn null_loop(depth: u32, requests: u64) -> u64 {
     let load = ClosedLoop {
         depth,
         send_together: closed::send_together(depth, false),
-        block_bytes: 4096,
+        sizes: RequestSizes::new(&Shape::plain(Order::Rnd, Bytes(4096), depth), 1),
         offsets: Offsets::new(Order::Rnd, 0..1 << 40, 4096, Mix::READ, 0.0, 1),
         payload: Payload::new(1, 1),
+        think_ns: 0,
         ramp_ns: 0,
         time_ns: 60_000_000_000,
         ops_max: requests,

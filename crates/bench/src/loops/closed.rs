@@ -6,6 +6,7 @@ use crate::io::offsets::Offsets;
 use crate::io::payload::Payload;
 use crate::io::queue::{IoCompletion, IoFailure, IoOp, IoQueue, IoRequest};
 use crate::io::recorder::Recorder;
+use crate::io::request_sizes::RequestSizes;
 use crate::loops::control::Control;
 use crate::loops::in_flight::InFlight;
 use crate::loops::one_thread::{SteppedLoop, SteppedRun, Wait};
@@ -48,9 +49,11 @@ pub struct ClosedLoop<'c> {
     pub depth: u32,
     /// Reads sent with one system call: [`send_together`].
     pub send_together: u32,
-    pub block_bytes: u32,
+    pub sizes: RequestSizes,
     pub offsets: Offsets,
     pub payload: Payload,
+    /// Pause after each request, at depth 1.
+    pub think_ns: u64,
     /// Load before the measured time.
     pub ramp_ns: u64,
     pub time_ns: u64,
@@ -69,6 +72,7 @@ pub struct ClosedRun<'c> {
     /// Reads submitted since the last kick or wait.
     unsent: u32,
     issued: u64,
+    sent_bytes: u64,
     /// Writes whose data were made.
     made: u64,
     /// When the queue was full, and how many of the requests until then are still in flight.
@@ -76,13 +80,19 @@ pub struct ClosedRun<'c> {
     first_left: u32,
     /// The ramp ends after these at the latest, so that some are left to measure.
     ramp_ops_max: u64,
+    /// When it sends again after a pause.
+    rests_until_ns: u64,
 }
 
 impl<'c> SteppedLoop for ClosedLoop<'c> {
     type Run = ClosedRun<'c>;
 
     fn prepared(self, slots: u32) -> ClosedRun<'c> {
-        let recorder = Recorder::of_closed_loop(self.time_ns, self.depth);
+        // With pauses the queue is not full at the ends of the measured time.
+        let recorder = match self.think_ns {
+            0 => Recorder::of_closed_loop(self.time_ns, self.depth),
+            _ => Recorder::new(self.time_ns),
+        };
         let ramp_share = self.ramp_ns as f64 / (self.ramp_ns + self.time_ns).max(1) as f64;
         ClosedRun {
             flight: InFlight::new(slots, recorder, self.control),
@@ -90,9 +100,11 @@ impl<'c> SteppedLoop for ClosedLoop<'c> {
             ahead: (slots - self.depth) as usize,
             unsent: 0,
             issued: 0,
+            sent_bytes: 0,
             made: 0,
             filled_ns: 0,
             first_left: 0,
+            rests_until_ns: 0,
             ramp_ops_max: (self.ops_max as f64 * ramp_share) as u64,
             plan: self,
         }
@@ -126,6 +138,9 @@ impl SteppedRun for ClosedRun<'_> {
             self.flight.measure(now, self.plan.time_ns);
         }
         if !self.flight.is_over(now) {
+            if now < self.rests_until_ns {
+                return Ok(Wait::Until(self.rests_until_ns.min(self.flight.deadline_ns)));
+            }
             self.refill(queue, now)?;
         }
         Ok(self.next(queue))
@@ -133,6 +148,7 @@ impl SteppedRun for ClosedRun<'_> {
 
     fn finish<Q: IoQueue>(mut self, _: &Q) -> Recorder {
         self.flight.recorder.requests = self.issued;
+        self.flight.recorder.sent_bytes = self.sent_bytes;
         self.flight.finish()
     }
 }
@@ -150,7 +166,7 @@ impl ClosedRun<'_> {
                 return Wait::Until(0);
             }
             self.stage(queue);
-            made += self.plan.block_bytes;
+            made += self.plan.sizes.largest();
         }
         Wait::Completion
     }
@@ -159,12 +175,15 @@ impl ClosedRun<'_> {
     #[inline]
     fn stage<Q: IoQueue>(&mut self, queue: &mut Q) {
         let (op, offset) = self.plan.offsets.draw();
+        let len = self.plan.sizes.draw();
         let slot = self.flight.free.pop().expect("a slot for each request prepared or in flight");
         if op == IoOp::Write {
-            self.plan.payload.of_write(self.made).fill(queue.buffer(slot), offset);
+            let buffer = queue.buffer(slot);
+            let filled = buffer.len().min(len as usize);
+            self.plan.payload.of_write(self.made).fill(&mut buffer[..filled], offset);
             self.made += 1;
         }
-        let request = IoRequest { op, offset, len: self.plan.block_bytes, slot };
+        let request = IoRequest { op, offset, len, slot };
         self.flight.requests[usize::from(slot)].1 = request;
         self.staged.push_back(slot);
     }
@@ -183,8 +202,9 @@ impl ClosedRun<'_> {
             queue.submit(request);
             self.flight.count += 1;
             self.issued += 1;
+            self.sent_bytes += u64::from(request.len);
             if request.op == IoOp::Write {
-                self.flight.recorder.writes += 1;
+                self.flight.recorder.written_bytes += u64::from(request.len);
                 // On its way before more data are made, so that making them costs no drive time.
                 queue.kick()?;
             } else {
@@ -206,6 +226,7 @@ impl ClosedRun<'_> {
         let (sent_ns, request) = self.flight.take(completion);
         let is_first = self.first_left > 0 && sent_ns <= self.filled_ns;
         self.first_left -= u32::from(is_first);
+        self.rests_until_ns = now + self.plan.think_ns;
         if let Some(failure) = completion.failure(request) {
             self.fail(failure);
         } else if now > self.flight.measure_from_ns {

@@ -140,6 +140,7 @@ impl OpenRun<'_> {
             queue.submit(request);
             self.flight.count += 1;
             self.flight.recorder.requests += 1;
+            self.flight.recorder.sent_bytes += u64::from(request.len);
             self.flight.recorder.due += u64::from(due_ns >= self.flight.measure_from_ns);
             sent = true;
         }

@@ -8,6 +8,7 @@ use crate::io::offsets::{Offsets, derive_seed};
 use crate::io::payload::Payload;
 use crate::io::queue::QueueSpec;
 use crate::io::recorder::Recorder;
+use crate::io::request_sizes::RequestSizes;
 use crate::loops::closed::{self, ClosedLoop};
 use crate::loops::control::Control;
 use crate::loops::open::{IN_FLIGHT_MAX, OpenLoop, Schedule};
@@ -86,8 +87,10 @@ impl Load {
     pub(crate) fn offsets(&self, thread: u32) -> Offsets {
         let seed = derive_seed(self.seed, "offsets", 0, thread);
         let share = f64::from(thread) / f64::from(self.shape.threads);
-        let block = self.shape.block.0;
-        Offsets::new(self.shape.order, self.span.clone(), block, self.mix, share, seed)
+        // Each place has room for the largest request.
+        let block = self.shape.smallest_block().0;
+        let span = self.span.start..self.span.end - (self.shape.block.0 - block);
+        Offsets::new(self.shape.order, span, block, self.mix, share, seed)
     }
 }
 
@@ -217,9 +220,13 @@ fn run_closed(
             tasks.push(ClosedLoop {
                 depth,
                 send_together: closed::send_together(depth, device.may_block()),
-                block_bytes,
+                sizes: RequestSizes::new(
+                    &load.shape,
+                    derive_seed(load.seed, "sizes", lane, thread),
+                ),
                 offsets,
                 payload: Payload::new(load.data_seed, load.pass),
+                think_ns: u64::from(load.shape.think_us) * 1_000,
                 ramp_ns: load.ramp.nanos(),
                 time_ns: load.time.nanos(),
                 ops_max: load.ops_max / u64::from(lanes) + u64::from(is_of_rest),

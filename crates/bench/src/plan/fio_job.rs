@@ -12,7 +12,7 @@ pub use lines::JobSource;
 
 use crate::plan::option_checks::ROUNDS_MAX;
 use crate::suites::{SuiteError, test_named};
-use drivescope_model::cell::{Cell, Shape};
+use drivescope_model::cell::Cell;
 use drivescope_model::options::{Arrivals, CellBounds, PartStart, Rate, Suite, TransferOptions};
 use drivescope_model::plan::Engine;
 use drivescope_model::units::{Bytes, Secs};
@@ -131,7 +131,7 @@ fn with_cells(loads: &[JobLoad<'_>], suite: &mut Suite) -> Result<String, SuiteE
     let mut names: Vec<(Cell, &[&str])> = Vec::new();
     for load in loads {
         let (job, thread) = (load.job, &load.thread);
-        let shape = Shape::new(thread.order, Bytes(thread.block_bytes), thread.depth, load.threads);
+        let shape = load.shape();
         let shape = shape.map_err(|error| job.at.refuse(format!("job {}: {error}", job.name)))?;
         let cell = Cell { shape, mix: thread.mix };
         if let Some((_, jobs)) = names.iter().find(|(known, _)| *known == cell) {
@@ -168,7 +168,7 @@ fn with_rates(
         let (job, thread) = (load.job, &load.thread);
         let Some((own, iops)) = thread.rate else { continue };
         let is_same = own == arrivals
-            && thread.block_bytes == first.block_bytes
+            && thread.sizes == first.sizes
             && thread.ramp_s == first.ramp_s
             && thread.end_s(iops) == end_s;
         if !is_same || rates.contains(&Rate::Iops(iops)) {
@@ -181,7 +181,8 @@ fn with_rates(
     suite.tests = vec![test_named("latency")?];
     let options = &mut suite.latency;
     options.spans_pct.clear();
-    (options.block, options.arrivals, options.rates) = (Bytes(first.block_bytes), arrivals, rates);
+    options.block = Bytes(first.sizes.mean_bytes());
+    (options.arrivals, options.rates) = (arrivals, rates);
     (options.time, options.ramp) = (Secs(end_s), Secs(first.ramp_s));
     Ok(names.join(", "))
 }

@@ -85,8 +85,9 @@ impl PlanContext<'_> {
     pub(crate) fn drain_s(&self, cell: &Cell) -> f64 {
         let shape = cell.shape;
         let in_flight = shape.depth * shape.threads;
-        let rate = self.typical.rate(shape.order == Order::Rnd, shape.block.0, in_flight);
-        let bytes = u64::from(in_flight) * shape.block.0;
+        let block = shape.mean_block().0;
+        let rate = self.typical.rate(shape.order == Order::Rnd, block, in_flight);
+        let bytes = u64::from(in_flight) * block;
         if self.is_slow { bytes as f64 / rate } else { 0.0 }
     }
 

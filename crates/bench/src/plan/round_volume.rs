@@ -40,12 +40,12 @@ pub fn round_requests(
     fastest: ExpectedSpeed,
     place_bytes: u64,
 ) -> u64 {
-    let shape = cell.shape;
-    let rate = fastest.rate(shape.order == Order::Rnd, shape.block.0, shape.depth * shape.threads);
+    let (shape, block) = (cell.shape, cell.shape.mean_block().0);
+    let rate = fastest.rate(shape.order == Order::Rnd, block, shape.depth * shape.threads);
     let bytes = rate * length.time.0 / f64::from(shape.threads);
     let once = place_bytes / u64::from(shape.threads);
     let bytes = if length.write_once { (bytes as u64).min(once) } else { bytes as u64 };
-    (bytes / shape.block.0).max(u64::from(shape.depth) * DEPTHS_MIN)
+    (bytes / block).max(u64::from(shape.depth) * DEPTHS_MIN)
 }
 
 /// Bytes that all threads write at most in such a round.
@@ -59,7 +59,7 @@ pub fn round_bytes(
     let requests = each.saturating_mul(cell.shape.threads.into());
     let (all, share) = (requests as f64, 1.0 - f64::from(cell.mix.read_percent()) / 100.0);
     let spread = SIGMAS * (all * share * (1.0 - share)).sqrt();
-    ((all * share + spread).ceil() as u64).min(requests).saturating_mul(cell.shape.block.0)
+    ((all * share + spread).ceil() as u64).min(requests).saturating_mul(cell.shape.mean_block().0)
 }
 
 #[cfg(test)]

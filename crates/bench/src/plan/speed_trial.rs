@@ -97,7 +97,7 @@ fn load(order: Order, block: Bytes, mix: Mix, span: Range<u64>, time: Secs) -> L
         Order::Rnd => READS,
     };
     let seed = derive_seed(clock::now_ns(), "trial", 0, 0);
-    let shape = Shape { order, block, depth: 1, threads: 1 };
+    let shape = Shape::plain(order, block, 1);
     Load { time, ops_max, ..Load::closed(shape, mix, span, seed) }
 }
 

@@ -89,7 +89,7 @@ fn rate_of(
     time: Secs,
     stop: &AtomicBool,
 ) -> Result<f64, BenchError> {
-    let shape = Shape { order: Order::Seq, block: BLOCK, depth: DEPTH, threads: 1 };
+    let shape = Shape::plain(Order::Seq, BLOCK, DEPTH);
     let blocks = (span.end - span.start) / BLOCK.0;
     let seed = derive_seed(clock::now_ns(), "together", 0, 0);
     let load = Load { time, ops_max: blocks, ..Load::closed(shape, Mix::READ, span, seed) };

@@ -76,8 +76,8 @@ impl Session<'_> {
         let measured = phase::run(device, load, &control, &mut || progress.report())?;
         let mut kept = counters.end(self, measured, cell, round);
         let recorder = &kept.measured.recorder;
-        let bytes = |requests: u64| requests as f64 * load.shape.block.0 as f64;
-        let asked = (bytes(recorder.requests - recorder.writes), bytes(recorder.writes));
+        let read_bytes = recorder.sent_bytes - recorder.written_bytes;
+        let asked = (read_bytes as f64, recorder.written_bytes as f64);
         // How much a failed request moved is unknown.
         kept.asked = (recorder.errors == 0).then_some(asked);
         kept.load = Some(load.clone());

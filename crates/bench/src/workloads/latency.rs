@@ -231,7 +231,7 @@ fn measure(
     mode: LoopMode,
 ) -> Result<(), BenchError> {
     let options: &LatencyOptions = &session.plan.suite.latency;
-    let shape = Shape { order: Order::Rnd, block: options.block, depth: 1, threads: 1 };
+    let shape = Shape::plain(Order::Rnd, options.block, 1);
     let mut load = session.load(shape, Mix::READ, span, cell, round);
     (load.time, load.ramp, load.mode) = (options.time, options.ramp, mode);
     load.studies_span = cell != span_cell(100.0);

@@ -191,6 +191,11 @@ fn check_rounds(options: &SteadyOptions) -> Result<(), String> {
     if let Some(cell) = cells.iter().find(|cell| cell.mix.is_synced()) {
         return Err(format!("steady cannot have {cell}: flushed writes are cells of transfer"));
     }
+    if let Some(cell) = cells.iter().find(|cell| !cell.shape.is_plain()) {
+        return Err(format!(
+            "steady cannot have {cell}: sizes by share and pauses are for transfer"
+        ));
+    }
     if let Some(cell) = options.tracking.iter().find(|cell| !cells.contains(cell)) {
         return Err(format!("steady.tracking: {cell} is not among the cells"));
     }

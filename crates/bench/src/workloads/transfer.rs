@@ -69,6 +69,10 @@ impl Workload for TransferWorkload {
         if let Some(cell) = options.all_cells().iter().find(queued) {
             return Err(format!("{cell} cannot be: each write waits for its flush; use q1t1"));
         }
+        let split = |cell: &&Cell| cell.mix.is_synced() && cell.shape.split.is_some();
+        if let Some(cell) = options.all_cells().iter().find(split) {
+            return Err(format!("{cell} cannot be: writes that are each flushed have one size"));
+        }
         ensure(options.compress <= 100, || {
             format!("transfer.compress is {} but must be 0 to 100 (per cent)", options.compress)
         })?;
@@ -211,7 +215,11 @@ impl Workload for TransferWorkload {
             }
         }
         let align = device.align_bytes();
-        let is_whole = |cell: &Cell| cell.shape.block.0.is_multiple_of(u64::from(align));
+        let is_whole = |cell: &Cell| {
+            let sizes = cell.shape.split.iter().flat_map(|split| split.sizes());
+            let mut all = sizes.map(|(size, _)| size).chain([cell.shape.block]);
+            all.all(|size| size.0.is_multiple_of(u64::from(align)))
+        };
         let (active, broken): (Vec<Cell>, Vec<Cell>) =
             all.into_iter().filter(has_room).partition(is_whole);
         let left_out =
@@ -285,6 +293,13 @@ fn io_size(bounds: CellBounds) -> Option<u64> {
     (bounds.io_size.0 > 0).then_some(bounds.io_size.0)
 }
 
+/// The rate of threads that pause after each request, bytes/s.
+fn with_pauses(rate: f64, block: Bytes, threads: u32, think_us: u32) -> f64 {
+    let (bytes, think_s) = (block.0 as f64, f64::from(think_us) / 1e6);
+    let each_s = bytes * f64::from(threads) / rate;
+    rate * each_s / (each_s + think_s)
+}
+
 fn cell_cost(
     cell: &Cell,
     place_bytes: u64,
@@ -294,8 +309,10 @@ fn cell_cost(
     let options = &context.suite.transfer;
     let bounds = options.bounds_of(cell);
     let rounds = f64::from(context.suite.rounds);
-    let Shape { order, block, depth, threads } = cell.shape;
+    let Shape { order, depth, threads, think_us, .. } = cell.shape;
+    let block = cell.shape.mean_block();
     let rate = context.typical.rate(order == Order::Rnd, block.0, depth * threads);
+    let rate = with_pauses(rate, block, threads, think_us);
     let busy = bounds.time.0 + bounds.ramp.0;
     let computed_as = round_volume::computed_as(block.0) as f64;
     let busy = busy * context.timed_round(test, rate * busy / block.0 as f64 * computed_as);
@@ -354,7 +371,7 @@ fn run_cell(
         }
     }
     if let Some(bytes) = io_size(bounds) {
-        let requests = bytes / cell.shape.block.0 / u64::from(cell.shape.threads);
+        let requests = bytes / cell.shape.mean_block().0 / u64::from(cell.shape.threads);
         load.ops_max = load.ops_max.min(requests.max(1));
     }
     if cell.mix.is_synced() {
@@ -364,7 +381,7 @@ fn run_cell(
     let device = session.device();
     if !device.is_direct() {
         load.ramp.0 = 0.0;
-        let blocks = (load.span.end - load.span.start) / cell.shape.block.0;
+        let blocks = (load.span.end - load.span.start) / cell.shape.mean_block().0;
         let part = if cell.shape.order == Order::Seq { 1 } else { BUFFERED_PART };
         let once = (blocks / part / u64::from(cell.shape.threads)).max(1);
         load.ops_max = load.ops_max.min(once);

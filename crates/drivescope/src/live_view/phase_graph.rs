@@ -64,7 +64,7 @@ impl PhaseGraph {
             GraphedQuantity { name: "IOPS", values: rates.collect(), show: rounded }
         };
         // Little's law, with the number of requests in flight.
-        let latency = self.cell.map(|cell| {
+        let latency = self.cell.filter(|cell| cell.shape.think_us == 0).map(|cell| {
             let depth = f64::from(cell.shape.depth) * f64::from(cell.shape.threads);
             let us = |iops: f64| if iops > 0.0 { depth / iops * 1e6 } else { 0.0 };
             let values = self.samples.iter().map(|&(_, iops)| us(iops)).collect();

@@ -24,10 +24,10 @@ pub enum Preset {
 impl Preset {
     /// In CrystalDiskMark's order.
     pub fn shapes(self) -> Vec<Shape> {
-        let seq1m_q8 = Shape { order: Order::Seq, block: Bytes::mib(1), depth: 8, threads: 1 };
+        let seq1m_q8 = Shape::plain(Order::Seq, Bytes::mib(1), 8);
         let seq1m_q1 = Shape { depth: 1, ..seq1m_q8 };
         let seq128k_q32 = Shape { block: Bytes::kib(128), depth: 32, ..seq1m_q8 };
-        let rnd4k_q1 = Shape { order: Order::Rnd, block: Bytes::kib(4), depth: 1, threads: 1 };
+        let rnd4k_q1 = Shape::plain(Order::Rnd, Bytes::kib(4), 1);
         let rnd4k_q32 = Shape { depth: 32, ..rnd4k_q1 };
         let rnd4k_q32t16 = Shape { threads: 16, ..rnd4k_q32 };
         match self {

@@ -101,7 +101,8 @@ fn headline(result: &TestResult) -> Option<String> {
         let is_wanted = |cell: &&&str| {
             let parsed = cell.split_once('.');
             parsed.is_some_and(|(shape, its)| {
-                its == mix && shape.parse::<Shape>().is_ok_and(|shape| shape.order == order)
+                let parsed = shape.parse::<Shape>().ok().filter(|shape| shape.think_us == 0);
+                its == mix && parsed.is_some_and(|shape| shape.order == order)
             })
         };
         let cells = cells(result);

@@ -119,6 +119,12 @@ fn is_handed_down_singly(round: &Round) -> bool {
     asked >= QUEUE_ASKED_MIN && busy_pct < DEVICE_FULL_PCT && is_less
 }
 
+/// Whether threads pause for longer than their requests take.
+fn is_mostly_paused(round: &Round) -> bool {
+    let think_us = round.load.as_ref().map_or(0, |load| load.shape.think_us);
+    f64::from(think_us) > round.measured.recorder.latencies.mean() / 1e3
+}
+
 /// Throttling is found from all rounds of a cell, in [`crate::judging::test_record`].
 pub fn limiter(round: &Round, environment: &Environment) -> Limiter {
     let rate = round.measured.mb_s();
@@ -137,7 +143,7 @@ pub fn limiter(round: &Round, environment: &Environment) -> Limiter {
     } else if is_cpu_bound(round) {
         let making_data = writes && rate > environment.generator_mb_s / 2.0;
         if making_data { Limiter::Generator } else { Limiter::Cpu }
-    } else if open && rate_missed(round).is_none() {
+    } else if (open && rate_missed(round).is_none()) || is_mostly_paused(round) {
         Limiter::Schedule
     } else if others_set_the_pace(round) {
         Limiter::OtherPrograms

@@ -1,8 +1,8 @@
 //! The closed loop on drives whose truth is known, in virtual time.
 
 use super::*;
-use crate::testing::{VirtualQueue, random_reads};
-use drivescope_model::cell::{Mix, Order};
+use crate::testing::{SECOND, VirtualQueue, random_reads};
+use drivescope_model::cell::{Mix, Order, Shape};
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -45,6 +45,38 @@ fn depth_one_shows_service_time_and_its_inverse() {
     assert_eq!(control.progress(), (10_000, 10_000 * 4096));
 }
 
+/// A request of 1 ms after each pause of 3 ms: 250/s, of which the latency has no part of the pause.
+#[test]
+fn pauses_are_part_of_the_rate_alone() {
+    let control = Control::default();
+    let mut drive = VirtualQueue::new(2, 1, |_: &IoRequest, _| Ok(1_000_000));
+    let load = ClosedLoop { think_ns: 3_000_000, time_ns: 997_000_000, ..plan(1, &control) };
+    let record = load.run(&mut drive).unwrap();
+    // The round may end before a pause does.
+    assert!((iops(&record) - 250.0).abs() <= 1.0, "{}", iops(&record));
+    assert!(record.latencies.max().abs_diff(1_000_000) <= 1_000);
+    assert!((drive.depth_mean() - 0.25).abs() < 0.01);
+}
+
+#[test]
+fn requests_of_several_sizes_count_their_bytes() {
+    let control = Control::default();
+    let mut drive = VirtualQueue::new(9, 4, |request: &IoRequest, _| Ok(u64::from(request.len)));
+    let shape: Shape = "rnd4k60-64k40_q4t1".parse().unwrap();
+    let sizes = RequestSizes::new(&shape, 3);
+    let record =
+        ClosedLoop { sizes, time_ns: SECOND, ..plan(4, &control) }.run(&mut drive).unwrap();
+    let bytes = |of: &dyn Fn(&&IoRequest) -> bool| -> u64 {
+        drive.served.iter().filter(|it| of(it)).map(|it| u64::from(it.len)).sum()
+    };
+    assert_eq!(record.sent_bytes, bytes(&|_| true));
+    let large = bytes(&|it| it.len == 65_536) as f64 / record.sent_bytes as f64;
+    assert!((large - 0.914).abs() < 0.01, "40 % of the requests have {large} of the bytes");
+    // Four at a time, a nanosecond for each byte.
+    let rate = record.bytes as f64 * 1e9 / record.elapsed_ns() as f64;
+    assert!((rate / 4e9 - 1.0).abs() < 0.001, "{rate}");
+}
+
 /// 70 % of 100 requests are 60 to 80 of them.
 #[test]
 fn the_writes_of_a_mix_are_counted() {
@@ -54,9 +86,10 @@ fn the_writes_of_a_mix_are_counted() {
         let offsets = Offsets::new(Order::Rnd, 0..1 << 30, 4096, mix.parse().unwrap(), 0.0, seed);
         let load = ClosedLoop { offsets, ..plan(4, &control) };
         let record = load.run(&mut drive).unwrap();
-        let written =
-            drive.served.iter().filter(|request| request.op == IoOp::Write).count() as u64;
-        assert_eq!((record.requests, record.writes), (drive.served.len() as u64, written), "{mix}");
+        let writes = drive.served.iter().filter(|request| request.op == IoOp::Write).count() as u64;
+        let all = drive.served.len() as u64;
+        assert_eq!((record.requests, record.sent_bytes), (all, all * 4096), "{mix}");
+        assert_eq!(record.written_bytes, writes * 4096, "{mix}");
     }
 }
 

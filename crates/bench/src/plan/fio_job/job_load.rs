@@ -1,10 +1,11 @@
 //! What one job sends: a cell with its bounds and its place, or requests at a rate.
 
-use super::job_options::JobOptions;
+use super::job_options::{JobOptions, JobSizes};
 use crate::suites::SuiteError;
-use drivescope_model::cell::{Mix, Order};
+use drivescope_model::cell::{Mix, Order, Shape};
 use drivescope_model::options::Arrivals;
 use drivescope_model::plan::Engine;
+use drivescope_model::units::{Bytes, UnitError};
 
 /// fio's default, on Linux.
 const ENGINE: &str = "psync";
@@ -19,8 +20,9 @@ const OFFSET_UNIT: u64 = 4096;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ThreadLoad {
     pub order: Order,
-    pub block_bytes: u64,
+    pub sizes: JobSizes,
     pub depth: u32,
+    pub think_us: u32,
     pub mix: Mix,
     /// `None`: only the bytes end it.
     pub time_s: Option<f64>,
@@ -55,10 +57,12 @@ impl<'j> JobLoad<'j> {
         job.check_fates()?;
         check_direct(job)?;
         let (order, mix) = directions(job)?;
-        let (read, write) = job.blocks()?;
-        let block_bytes = if mix == Mix::READ { read } else { write };
+        let (read, write) = job.sizes()?;
+        let sizes = if mix == Mix::READ { read } else { write };
         if mix.read_percent() > 0 && mix.writes() && read != write {
-            return Err(job.refuse("bs", "has reads and writes of different sizes; a cell has one"));
+            let option = if job.value("bssplit").is_some() { "bssplit" } else { "bs" };
+            return Err(job
+                .refuse(option, "has other sizes for reads than for writes; a cell has the same"));
         }
         let threads = job.count("numjobs", 1)?;
         let mix =
@@ -71,8 +75,9 @@ impl<'j> JobLoad<'j> {
         let io_bytes = job.bytes("io_size")?.or(size);
         let mut thread = ThreadLoad {
             order,
-            block_bytes,
+            sizes,
             depth,
+            think_us: job.think_us()?,
             mix,
             time_s: job.seconds("runtime")?.filter(|seconds| *seconds > 0.0),
             ramp_s: job.seconds("ramp_time")?.unwrap_or(0.0),
@@ -90,6 +95,16 @@ impl<'j> JobLoad<'j> {
             return Err(job.refuse(if is_looped { "time_based" } else { "runtime" }, why));
         }
         Ok(Self { job, names: vec![&job.name], threads, is_apart, thread })
+    }
+
+    pub(super) fn shape(&self) -> Result<Shape, UnitError> {
+        let ThreadLoad { order, sizes, depth, think_us, .. } = self.thread;
+        let of_one = |bytes| Shape::new(order, bytes, depth, self.threads);
+        let shape = match sizes {
+            JobSizes::One(bytes) => of_one(Bytes(bytes)),
+            JobSizes::Split(split) => of_one(split.largest())?.with_split(split),
+        };
+        shape?.with_think(think_us)
     }
 
     /// Length of the place of all threads.
@@ -268,7 +283,7 @@ fn rate(
         Some(iops) => Some(("rate_iops", iops as f64)),
         None => {
             let bytes = job.bytes("rate")?.filter(|rate| *rate > 0);
-            bytes.map(|bytes| ("rate", bytes as f64 / thread.block_bytes as f64))
+            bytes.map(|bytes| ("rate", bytes as f64 / thread.sizes.mean_bytes() as f64))
         }
     };
     if job.value("io_submit_mode") == Some("offload") && per_s.is_none() {
@@ -277,6 +292,11 @@ fn rate(
     let Some((option, per_s)) = per_s else { return Ok(None) };
     if (thread.order, thread.mix, threads) != (Order::Rnd, Mix::READ, 1) {
         return Err(job.refuse(option, "has an equal only for random reads of one job (randread)"));
+    }
+    if thread.think_us > 0 || matches!(thread.sizes, JobSizes::Split(_)) {
+        return Err(
+            job.refuse(option, "has an equal only for requests of one size without thinktime")
+        );
     }
     let arrivals = match job.value("rate_process") {
         None | Some("linear") => Arrivals::Fixed,
@@ -289,7 +309,8 @@ fn rate(
 impl ThreadLoad {
     /// When a load at a rate ends.
     pub(super) fn end_s(&self, per_s: f64) -> f64 {
-        let by_bytes = self.io_bytes.map(|bytes| bytes as f64 / self.block_bytes as f64 / per_s);
+        let by_bytes =
+            self.io_bytes.map(|bytes| bytes as f64 / self.sizes.mean_bytes() as f64 / per_s);
         let both = self.time_s.into_iter().chain(by_bytes);
         both.fold(f64::INFINITY, f64::min)
     }

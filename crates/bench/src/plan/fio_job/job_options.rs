@@ -4,6 +4,8 @@ use super::lines::{JobLine, JobSection, JobSetting};
 use super::option_names::{self, OptionFate};
 use crate::suites::SuiteError;
 use drivescope_model::fio_size;
+use drivescope_model::size_split::SizeSplit;
+use drivescope_model::units::Bytes;
 use std::collections::BTreeMap;
 
 /// Decimal: `kb_base`, unless a job says otherwise.
@@ -119,9 +121,11 @@ impl JobOptions {
     }
 
     /// Of reads, and of writes.
-    pub(super) fn blocks(&self) -> Result<(u64, u64), SuiteError> {
-        if let Some(bytes) = self.split_block()? {
-            return Ok((bytes, bytes));
+    pub(super) fn sizes(&self) -> Result<(JobSizes, JobSizes), SuiteError> {
+        if let Some(text) = self.value("bssplit") {
+            let (read, rest) = text.split_once(',').unwrap_or((text, text));
+            let write = rest.split(',').next().unwrap_or(rest);
+            return Ok((self.split_sizes(read)?, self.split_sizes(write)?));
         }
         let option = self.later("bs", "bsrange").unwrap_or("bs");
         let text = self.value(option).unwrap_or("4k");
@@ -131,23 +135,54 @@ impl JobOptions {
             let bytes = fio_size::block_bytes(text, is_write, kb_base);
             bytes.ok_or_else(|| self.refuse(option, "is not a size of requests such as 4k"))
         };
-        Ok((of(false)?, of(true)?))
+        Ok((JobSizes::One(of(false)?), JobSizes::One(of(true)?)))
     }
 
     fn one_of_range<'t>(&self, text: &'t str) -> Result<&'t str, SuiteError> {
         let same = text.split_once(['-', ':']).filter(|(low, high)| low == high);
-        let why = "has requests of several sizes; a cell has one";
+        let why = "has every size between two; name them with their shares (bssplit)";
         same.map(|(low, _)| low).ok_or_else(|| self.refuse("bsrange", why))
     }
 
-    /// The size of `bssplit=4k/100` or `bssplit=4k`, which has one only.
-    fn split_block(&self) -> Result<Option<u64>, SuiteError> {
-        let Some(text) = self.value("bssplit") else { return Ok(None) };
-        let (size, share) = text.split_once('/').unwrap_or((text, ""));
-        let bytes = fio_size::size_bytes(size, self.kb_base()?);
-        let one = bytes.filter(|_| matches!(share, "" | "100"));
-        let why = "has requests of several sizes; a cell has one";
-        one.map(Some).ok_or_else(|| self.refuse("bssplit", why))
+    /// `4k/60:64k/40`. As in fio, sizes without a share divide what is left, and the last one has the rest.
+    fn split_sizes(&self, text: &str) -> Result<JobSizes, SuiteError> {
+        let refuse = |why: &str| self.refuse("bssplit", why);
+        let kb_base = self.kb_base()?;
+        let mut shares: Vec<(u64, Option<u8>)> = Vec::new();
+        for part in text.split(':') {
+            let (size, share) = part.split_once('/').unwrap_or((part, ""));
+            let bytes = fio_size::size_bytes(size, kb_base);
+            let share = if share.is_empty() { Ok(None) } else { share.parse().map(Some) };
+            let (Some(bytes), Ok(share)) = (bytes, share) else {
+                return Err(refuse("names no sizes with their percentages, such as 4k/60:64k/40"));
+            };
+            shares.push((bytes, share));
+        }
+        let named: u32 = shares.iter().filter_map(|(_, share)| *share).map(u32::from).sum();
+        let left = 100u32.checked_sub(named).ok_or_else(|| refuse("has more than 100 %"))?;
+        let open = shares.iter().filter(|(_, share)| share.is_none()).count() as u32;
+        let each = (left / open.max(1)) as u8;
+        let mut sizes: Vec<(Bytes, u8)> =
+            shares.iter().map(|(bytes, share)| (Bytes(*bytes), share.unwrap_or(each))).collect();
+        let rest = 100 - sizes.iter().map(|(_, share)| u32::from(*share)).sum::<u32>();
+        if let Some((_, last)) = sizes.last_mut() {
+            *last += rest as u8;
+        }
+        sizes.retain(|(_, share)| *share > 0);
+        match sizes[..] {
+            [(bytes, _)] => Ok(JobSizes::One(bytes.0)),
+            _ => SizeSplit::new(&sizes)
+                .map(JobSizes::Split)
+                .map_err(|error| refuse(&format!("cannot be: {error}"))),
+        }
+    }
+
+    /// The pause after each request, µs: fio's unit of a bare number.
+    pub(super) fn think_us(&self) -> Result<u32, SuiteError> {
+        let Some(text) = self.value("thinktime") else { return Ok(0) };
+        let bare = text.trim().parse::<u32>().ok();
+        let us = bare.or_else(|| seconds(text).map(|seconds| (seconds * 1e6).round() as u32));
+        us.ok_or_else(|| self.refuse("thinktime", "is not a time such as 500, in µs, or 2ms"))
     }
 
     fn kb_base(&self) -> Result<u64, SuiteError> {
@@ -164,6 +199,22 @@ impl JobOptions {
         seconds(text)
             .map(Some)
             .ok_or_else(|| self.refuse(option, "is not a time such as 90, 10m or 500ms"))
+    }
+}
+
+/// How large the requests of one direction are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JobSizes {
+    One(u64),
+    Split(SizeSplit),
+}
+
+impl JobSizes {
+    pub(super) fn mean_bytes(self) -> u64 {
+        match self {
+            Self::One(bytes) => bytes,
+            Self::Split(split) => split.mean().0,
+        }
     }
 }
 
@@ -203,7 +254,8 @@ mod tests {
     #[test]
     fn global_sections_count_for_the_jobs_below() {
         fn of(job: &JobOptions) -> (u64, u32) {
-            (job.blocks().unwrap().0, job.count("iodepth", 1).unwrap())
+            let (JobSizes::One(read), _) = job.sizes().unwrap() else { panic!("one size") };
+            (read, job.count("iodepth", 1).unwrap())
         }
         let all = read("[global]\nbs=4k\n[a]\nbs=8k\n[global]\niodepth=2\n[b]\n").unwrap();
         assert_eq!((of(&all[0]), of(&all[1])), ((8192, 1), (4096, 2)));
@@ -220,22 +272,24 @@ mod tests {
                 "[global]\nverify=md5\n[b]",
                 "a.fio:2: job b: verify=md5 checks data; --test verify does",
             ),
-            ("[b]\nthinktime=1ms", "a.fio:2: job b: thinktime=1ms waits between requests;"),
+            ("[b]\nthinktime_spin=9", "a.fio:2: job b: thinktime_spin=9 keeps a processor busy;"),
             ("[b]\nnrfiles=2\nbuffer_pattern=1", "a.fio:2: job b: nrfiles=2 names several files"),
             ("[b]\n\nexitall", "a.fio:3: job b: exitall has no equal here"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.starts_with(message), "{error}");
         }
-        assert!(read("[global]\nverify=md5\n[b]\nverify=0\nthinktime=0").is_ok());
+        assert!(
+            read("[global]\nverify=md5\n[b]\nverify=0\nthinktime=9\nthinktime_blocks=1").is_ok()
+        );
     }
 
     #[test]
     fn quantities_follow_fio() {
-        fn blocks(text: &str) -> Result<(u64, u64), String> {
-            one(text).blocks().map_err(|error| error.to_string())
+        fn sizes(text: &str) -> Result<(JobSizes, JobSizes), String> {
+            one(text).sizes().map_err(|error| error.to_string())
         }
-        for (text, expected) in [
+        for (text, (read, write)) in [
             ("", (4096, 4096)),
             ("bs=4k,8k", (4096, 8192)),
             ("kb_base=1000\nbs=4k", (4000, 4000)),
@@ -243,10 +297,12 @@ mod tests {
             ("bsrange=2k-4k\nbs=1m", (1 << 20, 1 << 20)),
             ("bs=1m\nbssplit=16k/100", (16_384, 16_384)),
         ] {
-            assert_eq!(blocks(text), Ok(expected), "{text}");
+            assert_eq!(sizes(text), Ok((JobSizes::One(read), JobSizes::One(write))), "{text}");
         }
-        for text in ["bs=x", "bsrange=2k-4k", "bssplit=4k/50:8k/50", "bssplit=4k/50", "kb_base=7"] {
-            assert!(blocks(text).unwrap_err().starts_with("a.fio:2: job a: "), "{text}");
+        for text in
+            ["bs=x", "bsrange=2k-4k", "bssplit=4k/x:8k/50", "bssplit=4k/90:8k/50", "kb_base=7"]
+        {
+            assert!(sizes(text).unwrap_err().starts_with("a.fio:2: job a: "), "{text}");
         }
         for (text, s) in
             [("90", 90.0), ("10m", 600.0), ("500ms", 0.5), ("2H", 7200.0), ("250 usec", 250e-6)]

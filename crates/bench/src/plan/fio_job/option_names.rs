@@ -29,7 +29,7 @@ const NAMES: &[(OptionFate, &str)] = &[
         "rw/readwrite bs/blocksize bsrange/blocksize_range bssplit iodepth numjobs size io_size/io_limit filesize \
          offset/fileoffset offset_increment runtime/timeout time_based ramp_time direct buffered rwmixread rwmixwrite \
          fsync fdatasync end_fsync fsync_on_close stonewall/wait_for_previous ioengine filename directory loops \
-         kb_base rate rate_iops rate_process io_submit_mode",
+         kb_base rate rate_iops rate_process io_submit_mode thinktime",
     ),
     (
         OutputOnly,
@@ -53,9 +53,14 @@ const NAMES: &[(OptionFate, &str)] = &[
         Refused("checks data; --test verify does", &["0", "none", "null"]),
         "verify do_verify verify_only",
     ),
+    (Refused("keeps a processor busy; a thread that thinks here sleeps", OFF), "thinktime_spin"),
     (
-        Refused("waits between requests; the cells of transfer do not", OFF),
-        "thinktime thinktime_spin",
+        Refused("pauses after several requests; a cell does so after each", &["1"]),
+        "thinktime_blocks",
+    ),
+    (
+        Refused("counts requests in flight, of which there is one", &["complete", "issue"]),
+        "thinktime_blocks_type",
     ),
     (
         Refused("opens the file with O_SYNC; a cell flushes each write (fsync=1)", OFF),
@@ -113,7 +118,7 @@ const OTHERS: &str = "wait_for filename_format opendir ba/blockalign ignore_erro
      offset_align verify_interval verify_offset verify_pattern verify_fatal verify_dump verify_async verify_backlog \
      verify_backlog_batch verify_state_load verify_state_save exec_prerun exec_postrun ioscheduler zonesize \
      zonecapacity zonerange max_open_zones job_max_open_zones zone_reset_threshold zone_reset_frequency \
-     prioclass thinktime_blocks thinktime_blocks_type thinktime_iotime write_hint cpumask cpus_allowed \
+     prioclass thinktime_iotime write_hint cpumask cpus_allowed \
      cpus_allowed_policy numa_cpu_nodes numa_mem_policy exit_what profile cgroup cgroup_nodelete cgroup_weight uid \
      gid hugepage-size sqthread_poll_cpu cmd_type cmdprio_bssplit \
      hostname port";

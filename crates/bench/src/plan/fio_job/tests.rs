@@ -60,6 +60,11 @@ fn each_option_is_in_the_cell() {
         ("rw=randread\nfsync=1\niodepth=8\nioengine=io_uring", "rnd4k_q8t1.read"),
         ("rw=randread\nnumjobs=8\nbssplit=8k/100", "rnd8k_q1t8.read"),
         ("buffered=0\ndirect=1\nblocksize=128K", "seq128k_q1t1.read"),
+        ("rw=randread\nbssplit=4k/60:64k/40", "rnd4k60-64k40_q1t1.read"),
+        ("rw=randwrite\nbssplit=4k/100,8k/20:4k:16k:512", "rnd512b28-4k26-8k20-16k26_q1t1.write"),
+        ("rw=randrw\nbssplit=64k/0:4k/30:1m", "rnd4k30-1m70_q1t1.mix50"),
+        ("rw=randread\nnumjobs=2\nthinktime=1500", "rnd4k_q1t2_think1500us.read"),
+        ("rw=randwrite\nfsync=1\nthinktime=10ms", "rnd4k_q1t1_think10ms.sync"),
         ("iodepth=8", "seq4k_q1t1.read"),
         ("numjobs=2\noffset_increment=64m", "seq4k_q1t2.read"),
         ("rw=write\nend_fsync=1\ntime_based\nruntime=1", "seq4k_q1t1.write"),
@@ -101,6 +106,39 @@ fn rates_are_open_loops_of_latency() {
     assert_eq!(asked.suite.latency.time, Secs(9.0));
 }
 
+fn refuses(settings: &str, line: &str) {
+    let message = job(settings).map(|asked| cells(&asked)).expect_err(settings);
+    assert!(message.starts_with(line), "{settings}: {message}");
+    assert!(!message.contains('\n'));
+}
+
+#[test]
+fn shares_and_pauses_without_an_equal_are_refused() {
+    for (settings, line) in [
+        (
+            "rw=randrw\nbssplit=4k/50:8k/50,4k/100",
+            "jobs/ssd.fio:7: job a: bssplit=4k/50:8k/50,4k/100 has other sizes for reads",
+        ),
+        ("bssplit=4k/50:8k/50", "jobs/ssd.fio:5: job a: requests in order have one size"),
+        ("bssplit=4k/50:8k/60", "jobs/ssd.fio:6: job a: bssplit=4k/50:8k/60 has more than 100 %"),
+        ("bssplit=4k/50:4k/50", "jobs/ssd.fio:6: job a: bssplit=4k/50:4k/50 cannot be: sizes of"),
+        ("bsrange=4k-8k", "jobs/ssd.fio:6: job a: bsrange=4k-8k has every size between two"),
+        ("thinktime=x", "jobs/ssd.fio:6: job a: thinktime=x is not a time such as 500, in µs"),
+        ("thinktime=1s", "jobs/ssd.fio:5: job a: a thread thinks for half a second at most"),
+        ("thinktime=9\nthinktime_blocks=8", "jobs/ssd.fio:7: job a: thinktime_blocks=8 pauses"),
+        (
+            "thinktime=9\niodepth=4\nioengine=libaio",
+            "jobs/ssd.fio:5: job a: a thread that thinks between requests has depth 1",
+        ),
+        (
+            "rw=randread\nrate_iops=9\nthinktime=9",
+            "jobs/ssd.fio:7: job a: rate_iops=9 has an equal only for requests of one size",
+        ),
+    ] {
+        refuses(settings, line);
+    }
+}
+
 #[test]
 fn loads_without_an_equal_are_refused() {
     for (settings, line) in [
@@ -111,13 +149,9 @@ fn loads_without_an_equal_are_refused() {
         ("rw=read:8k", "jobs/ssd.fio:6: job a: rw=read:8k has no equal here"),
         (
             "rw=randrw\nbs=4k,8k",
-            "jobs/ssd.fio:7: job a: bs=4k,8k has reads and writes of different",
+            "jobs/ssd.fio:7: job a: bs=4k,8k has other sizes for reads than for writes",
         ),
         ("rw=randrw\nrwmixread=101", "jobs/ssd.fio:7: job a: rwmixread=101 is not a percentage"),
-        (
-            "bssplit=4k/50:8k/50",
-            "jobs/ssd.fio:6: job a: bssplit=4k/50:8k/50 has requests of several",
-        ),
         ("cpuload=9\nioengine=cpuio", "jobs/ssd.fio:7: job a: ioengine=cpuio has no equal here"),
         ("ioengine=mmap", "jobs/ssd.fio:6: job a: ioengine=mmap has no equal here"),
         ("numjobs=4", "jobs/ssd.fio:6: job a: numjobs=4 moves the same bytes in each thread"),
@@ -159,9 +193,7 @@ fn loads_without_an_equal_are_refused() {
             "jobs/ssd.fio:9: job b: rate_iops=9 is another kind",
         ),
     ] {
-        let message = job(settings).map(|asked| cells(&asked)).expect_err(settings);
-        assert!(message.starts_with(line), "{settings}: {message}");
-        assert!(!message.contains('\n'));
+        refuses(settings, line);
     }
     let plain = read("[a]\nsize=1g").unwrap_err();
     assert_eq!(

@@ -121,7 +121,7 @@ pub fn random_reads(
     time: Secs,
 ) -> Result<f64, BenchError> {
     let block = session.plan.suite.geometry.block;
-    let shape = Shape { order: Order::Rnd, block, depth, threads: 1 };
+    let shape = Shape::plain(Order::Rnd, block, depth);
     let round = record.rounds_of(cell).count() as u32 + 1;
     let load = session.load(shape, Mix::READ, span, cell, round);
     let load = Load { time, studies_span: true, ..load };

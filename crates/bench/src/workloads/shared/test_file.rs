@@ -77,7 +77,7 @@ fn fill_part(
     part: Range<u64>,
     left_s: Option<f64>,
 ) -> Result<u64, BenchError> {
-    let shape = Shape { order: Order::Seq, block: Bytes(BLOCK), depth: DEPTH, threads: 1 };
+    let shape = Shape::plain(Order::Seq, Bytes(BLOCK), DEPTH);
     let mut load = session.load(shape, Mix::WRITE, part.clone(), "layout", 0);
     load.time = NO_TIME_LIMIT;
     load.ops_max = (part.end - part.start) / BLOCK;

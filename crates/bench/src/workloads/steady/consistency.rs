@@ -3,7 +3,7 @@
 
 use super::super::apps::passes::{PassSum, TracePasses};
 use super::preparation::Prepared;
-use super::random_writes::{LONGEST, RandomWrites, RandomWritten};
+use super::random_writes::{LONGEST, RandomWrites};
 use super::resumable::Resumable;
 use crate::error::BenchError;
 use crate::io::offsets::derive_seed;
@@ -11,7 +11,6 @@ use crate::io::payload::Payload;
 use crate::io::queue::QueueSpec;
 use crate::judging::test_record::{TestRecord, series_of};
 use crate::loops::control::Control;
-use crate::loops::phase::PhaseResult;
 use crate::plan::expected_speed::ExpectedSpeed;
 use crate::session::Session;
 use drivescope_model::document::TestResult;
@@ -199,15 +198,13 @@ fn write_randomly(
     let spec =
         QueueSpec { depth: DEPTH, ahead: 0, block_bytes: LONGEST, dsync: !device.is_direct() };
     let (worker, counters) = session.run_task(device, spec, &control, task)?;
-    let RandomWritten { recorder, asked_bytes } = worker.output;
-    let is_whole = recorder.errors == 0;
-    let measured = PhaseResult { recorder, cpu_cost: worker.cpu_cost, engine: worker.engine };
-    let mut kept = counters.end(session, measured, step.stage, number);
-    kept.asked = is_whole.then_some((0.0, asked_bytes as f64));
+    let (sent_bytes, errors) = (worker.output.sent_bytes, worker.output.errors);
+    let mut kept = counters.end(session, worker.into(), step.stage, number);
+    kept.asked = (errors == 0).then_some((0.0, sent_bytes as f64));
     kept.own_metrics = true;
     session.add_round(kept, record)?;
     session.free_replaced_blocks()?;
-    Ok(asked_bytes)
+    Ok(sent_bytes)
 }
 
 /// Bytes of a stretch at most: what a real drive can take in its time; of a simulated one, what can be computed.

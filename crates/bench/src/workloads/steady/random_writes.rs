@@ -26,17 +26,10 @@ pub(super) struct RandomWrites<'c> {
     pub control: &'c Control,
 }
 
-#[derive(Debug)]
-pub(super) struct RandomWritten {
-    pub recorder: Recorder,
-    /// Bytes of all requests, those at the end included.
-    pub asked_bytes: u64,
-}
-
 impl IoTask for RandomWrites<'_> {
-    type Output = RandomWritten;
+    type Output = Recorder;
 
-    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<RandomWritten> {
+    fn run<Q: IoQueue>(self, queue: &mut Q) -> io::Result<Recorder> {
         let slots = queue.slots() as usize;
         let mut sent = vec![(0, IoRequest::default()); slots];
         let mut free: Vec<u16> = (0..slots as u16).rev().collect();
@@ -44,13 +37,13 @@ impl IoTask for RandomWrites<'_> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         let mut recorder = Recorder::new(self.time_ns);
         let mut publisher = Publisher::new(self.control);
-        let (mut in_flight, mut issued, mut asked_bytes) = (0, 0, 0);
+        let (mut in_flight, mut issued) = (0, 0);
         let start = queue.now();
         let deadline = start.saturating_add(self.time_ns);
         recorder.start(start);
         let mut is_stopping = false;
         loop {
-            while in_flight < self.depth && asked_bytes < self.bytes_max && !is_stopping {
+            while in_flight < self.depth && recorder.sent_bytes < self.bytes_max && !is_stopping {
                 let slot = free.pop().expect("a slot for each request in flight");
                 let (offset, len) = self.draw(random.next_u64(), random.next_u64());
                 let data = self.payload.of_write(issued);
@@ -62,7 +55,7 @@ impl IoTask for RandomWrites<'_> {
                 queue.submit(request);
                 queue.kick()?;
                 (in_flight, issued) = (in_flight + 1, issued + 1);
-                asked_bytes += u64::from(len);
+                recorder.sent_bytes += u64::from(len);
             }
             if in_flight == 0 {
                 break;
@@ -88,9 +81,9 @@ impl IoTask for RandomWrites<'_> {
             }
         }
         publisher.publish(&recorder);
-        (recorder.requests, recorder.writes) = (issued, issued);
+        (recorder.requests, recorder.written_bytes) = (issued, recorder.sent_bytes);
         recorder.settle();
-        Ok(RandomWritten { recorder, asked_bytes })
+        Ok(recorder)
     }
 }
 
@@ -121,16 +114,16 @@ mod tests {
         // 100 MB/s on each of two servers: 10 ns a byte.
         let mut queue = VirtualQueue::new(4, 2, |it: &IoRequest, _| Ok(u64::from(it.len) * 10));
         let written = writes(&control, 10 * SECOND, u64::MAX).run(&mut queue).unwrap();
-        let rate = written.recorder.bytes as f64 / (written.recorder.elapsed_ns() as f64 / 1e9);
+        let rate = written.bytes as f64 / (written.elapsed_ns() as f64 / 1e9);
         assert!((rate / 200e6 - 1.0).abs() < 0.01, "{rate}");
         assert_eq!(queue.depth_max, 4);
         let served = &queue.served;
-        assert_eq!(served.iter().map(|it| u64::from(it.len)).sum::<u64>(), written.asked_bytes);
+        assert_eq!(served.iter().map(|it| u64::from(it.len)).sum::<u64>(), written.sent_bytes);
         let within = |it: &IoRequest| {
             it.offset >= 8192 && it.offset + u64::from(it.len) <= 8192 + (64 << 20)
         };
         assert!(served.iter().all(|it| within(it) && it.offset % PAGE == 0 && it.len % 4096 == 0));
-        let mean = written.asked_bytes as f64 / served.len() as f64;
+        let mean = written.sent_bytes as f64 / served.len() as f64;
         assert!((mean / 526_336.0 - 1.0).abs() < 0.05, "uniform from one page to 256: {mean}");
         for (from, to) in [(4096, 64 << 10), (960 << 10, LONGEST)] {
             let count = served.iter().filter(|it| (from..=to).contains(&it.len)).count();
@@ -143,13 +136,13 @@ mod tests {
         let control = Control::default();
         let mut queue = VirtualQueue::new(4, 2, |_: &IoRequest, _| Ok(1_000_000));
         let written = writes(&control, 3_600 * SECOND, 50_000_000).run(&mut queue).unwrap();
-        assert!((50_000_000..51_100_000).contains(&written.asked_bytes), "{}", written.asked_bytes);
+        assert!((50_000_000..51_100_000).contains(&written.sent_bytes), "{}", written.sent_bytes);
         let mut queue = VirtualQueue::new(4, 2, |_: &IoRequest, _| Err(libc::ENOSPC));
         let failed = writes(&control, 3_600 * SECOND, u64::MAX).run(&mut queue).unwrap();
-        assert!(failed.recorder.errors >= 1 && queue.served.len() <= 8);
+        assert!(failed.errors >= 1 && queue.served.len() <= 8);
         control.stop();
         let mut queue = VirtualQueue::new(4, 2, |_: &IoRequest, _| Ok(1_000_000));
         let stopped = writes(&control, 3_600 * SECOND, u64::MAX).run(&mut queue).unwrap();
-        assert!(stopped.recorder.requests < 16, "{}", stopped.recorder.requests);
+        assert!(stopped.requests < 16, "{}", stopped.requests);
     }
 }

@@ -55,9 +55,7 @@ impl RoundLog {
         let sum = RoundSum {
             rates: each(|round| round.measured.iops()),
             latencies_us: each(|round| round.measured.recorder.latencies.mean() / 1e3),
-            written_bytes: of_round()
-                .map(|round| round.measured.recorder.writes * round.load_block_bytes())
-                .sum(),
+            written_bytes: of_round().map(|round| round.measured.recorder.written_bytes).sum(),
             load_s: of_round().map(|round| round.window_s).sum(),
         };
         self.rounds.push(sum);

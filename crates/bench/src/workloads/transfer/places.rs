@@ -15,7 +15,7 @@ pub(super) const BLOCKS_MIN: u64 = 16;
 /// Bytes that the requests of `shape` need. A stream that ends with `transfer.io_size` meets each block once: it needs
 /// only that much, and a place for each request in flight.
 pub(super) fn bytes_min(shape: &Shape, options: &TransferOptions) -> u64 {
-    let Shape { order, block, depth, threads } = *shape;
+    let Shape { order, block, depth, threads, .. } = *shape;
     let usual = block.0 * BLOCKS_MIN;
     if order == Order::Rnd || options.io_size.0 == 0 {
         return usual;

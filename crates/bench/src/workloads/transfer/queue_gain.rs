@@ -55,7 +55,10 @@ fn of_depth(rounds: &[Round], wanted: impl Fn(u32) -> bool) -> Option<CellRate<'
         round.load.as_ref().is_some_and(|load| {
             let shape = load.shape;
             let random = shape.order == Order::Rnd && load.mix.read_percent() == 100;
-            random && load.mode == LoopMode::Closed && wanted(shape.depth * shape.threads)
+            random
+                && shape.is_plain()
+                && load.mode == LoopMode::Closed
+                && wanted(shape.depth * shape.threads)
         })
     };
     let first = rounds.iter().find(random_reads)?;

@@ -45,7 +45,9 @@ pub(super) fn has_time(suite: &Suite) -> bool {
 /// The cell whose reads are repeated: the first that reads in order, where another one writes at random.
 pub(super) fn repeated(cells: &[Cell]) -> Option<Cell> {
     let writes = cells.iter().any(|cell| cell.shape.order == Order::Rnd && cell.mix.writes());
-    let reads = |cell: &&Cell| cell.shape.order == Order::Seq && cell.mix == Mix::READ;
+    let reads = |cell: &&Cell| {
+        cell.shape.order == Order::Seq && cell.shape.is_plain() && cell.mix == Mix::READ
+    };
     cells.iter().find(reads).copied().filter(|_| writes)
 }
 
@@ -120,7 +122,7 @@ pub(super) fn measure(
 
 fn write_at_random(session: &mut Session<'_>, area: Range<u64>) -> Result<(), BenchError> {
     let block = Bytes(u64::from(session.device().align_bytes()).max(WRITE_BYTES));
-    let shape = Shape { order: Order::Rnd, block, depth: 32, threads: 1 };
+    let shape = Shape::plain(Order::Rnd, block, 32);
     let writes = (area.end - area.start) / BYTES_PER_WRITE;
     let pass = session.next_pass();
     session.check_room_to_overwrite(writes * block.0)?;

@@ -27,7 +27,7 @@ pub(super) fn measure(
         offsets: load.offsets(0),
         payload: Payload::new(load.data_seed, load.pass),
         sync: true,
-        think_ns: 0,
+        think_ns: u64::from(load.shape.think_us) * 1_000,
         time_ns: load.time.nanos(),
         ops_max: load.ops_max,
         control: &control,

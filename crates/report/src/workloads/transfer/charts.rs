@@ -31,8 +31,9 @@ pub(super) fn charts(result: &TestResult) -> Vec<Chart> {
         .collect();
     let tails = tails(result, "transfer-tails", &interesting);
     let fall = worst_fall(result, "transfer-over-time", &keyed(".mb_s"));
-    let by_size = block_sizes(result, &cells);
-    depths(result, &cells).into_iter().chain(by_size).chain(tails).chain(fall).collect()
+    let plain: Vec<Cell> = cells.iter().filter(|cell| cell.shape.is_plain()).copied().collect();
+    let by_size = block_sizes(result, &plain);
+    depths(result, &plain).into_iter().chain(by_size).chain(tails).chain(fall).collect()
 }
 
 /// Every cell, those that people ask for first before the others.
@@ -61,7 +62,7 @@ fn is_typical(cell: &Cell) -> bool {
     let is_small = shape.block == Bytes::kib(4) && matches!(shape.depth, 1 | 32);
     let is_large = shape.block == Bytes::mib(1) && shape.depth == 1;
     let is_pure = matches!(cell.mix.read_percent(), 0 | 100) && !cell.mix.is_synced();
-    shape.threads == 1 && is_pure && (is_small || is_large)
+    shape.threads == 1 && shape.is_plain() && is_pure && (is_small || is_large)
 }
 
 /// Random 4 KiB requests per second by depth, where there are several depths.

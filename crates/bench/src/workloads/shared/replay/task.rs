@@ -223,7 +223,6 @@ impl<'c> ReplayState<'c> {
                 recorder.not_silent(now);
             } else {
                 recorder.complete(now, now - sent_ns, u64::from(request.len));
-                recorder.writes += u64::from(request.op.writes());
                 self.outcome.moved[usize::from(request.op.writes())] += u64::from(request.len);
             }
         }
