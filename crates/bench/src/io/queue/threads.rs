@@ -94,9 +94,16 @@ impl<'scope> ThreadQueue<'scope> {
             if left == 0 {
                 return;
             }
-            let sleep = left.saturating_sub(SPIN_NS);
-            let wait = self.shared.finished.wait_timeout(state, Duration::from_nanos(sleep));
-            state = wait.expect("a worker only panics on a broken invariant").0;
+            if left > SPIN_NS {
+                let sleep = Duration::from_nanos(left - SPIN_NS);
+                let wait = self.shared.finished.wait_timeout(state, sleep);
+                state = wait.expect("a worker only panics on a broken invariant").0;
+            } else {
+                // Even a wait of no time lasts as long as the timer's slack.
+                drop(state);
+                std::hint::spin_loop();
+                state = self.shared.lock();
+            }
         }
         done.append(&mut state.done);
     }

@@ -6,7 +6,7 @@ use super::{IoCompletion, IoOp, IoQueue, IoRequest, QueueSpec};
 use crate::io::clock;
 use drivescope_drive::IoFile;
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
-use io_uring::{IoUring, opcode, squeue};
+use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use rustix::fd::{AsFd, AsRawFd};
 use std::io;
 use std::mem::ManuallyDrop;
@@ -96,6 +96,19 @@ fn wait_at_most(ring: &IoUring, timeout_ns: u64) -> io::Result<()> {
     let arguments = SubmitArgs::new().timespec(&timeout);
     match ring.submitter().submit_with_args(1, &arguments) {
         Err(error) if error.raw_os_error() == Some(libc::ETIME) || interrupted(&error) => Ok(()),
+        other => other.map(drop),
+    }
+}
+
+/// Lets deferred completions appear, as they do only when the issuer enters the kernel, and does not wait: even a
+/// wait of no time lasts as long as the timer's slack.
+fn collect(ring: &IoUring) -> io::Result<()> {
+    // SAFETY: without a signal mask or another argument the call has no pointers.
+    let entered = unsafe {
+        ring.submitter().enter::<libc::sigset_t>(0, 0, EnterFlags::GETEVENTS.bits(), None)
+    };
+    match entered {
+        Err(error) if interrupted(&error) => Ok(()),
         other => other.map(drop),
     }
 }
@@ -274,8 +287,7 @@ impl IoQueue for UringQueue<'_> {
             if left > SPIN_NS {
                 wait_at_most(&self.ring, left - SPIN_NS)?;
             } else {
-                // Deferred completions only appear when the issuer enters the kernel.
-                wait_at_most(&self.ring, 0)?;
+                collect(&self.ring)?;
             }
             self.reap(done);
             if !done.is_empty() || clock::now_ns() >= at_ns {

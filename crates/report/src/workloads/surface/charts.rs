@@ -1,5 +1,7 @@
 //! Pictures of the surface: rate and access time by position, and access time by distance.
 
+mod bad_places;
+
 use super::by_distance;
 use crate::chart::axis::PlotAxis;
 use crate::chart::plot::{Beside, Course, Ink, Layer, Plot, Point, YAxis};
@@ -63,6 +65,7 @@ fn position(result: &TestResult) -> Option<Chart> {
         let (points, ink, course) = (steps, Ink::Muted, Course::Steps);
         plot = plot.with(Layer::Line { points, ink, course, is_fine: true, axis: YAxis::Left });
     }
+    let (plot, marked) = bad_places::marked(plot, result, end, bytes);
     let [start, last] = ends_of(result)?.map(rounded);
     let dots = accesses.iter().map(|(_, wait)| *wait).reduce(f64::min).map(|fastest| {
         let (count, slowest) = (whole(accesses.len() as u64), rounded(highest(&accesses)));
@@ -77,8 +80,8 @@ fn position(result: &TestResult) -> Option<Chart> {
         name: "surface-position".to_string(),
         title: title.to_string(),
         caption: format!(
-            "Line: sequential rate at {} places{median}; at the start and the end: of a twentieth each.{zones}{dots}",
-            first.len()
+            "Line: sequential rate at {} places{median}; at the start and the end: of a twentieth each.{zones}{dots}{marked}",
+            whole(first.len() as u64)
         ),
         description: format!(
             "Sequential rate from {start} MB/s at the start to {last} MB/s at the end."
@@ -164,7 +167,7 @@ fn distance(result: &TestResult) -> Option<Chart> {
         title: "Access time by distance".to_string(),
         caption: format!(
             "Single 4 KiB reads anywhere, {} of them. Bars: medians, {wait}.",
-            points.len()
+            whole(points.len() as u64)
         ),
         description: format!(
             "Median access time {nearest} {wait} for near places, {farthest} {wait} for far ones."
