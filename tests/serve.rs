@@ -4,7 +4,9 @@ use crate::store::{holder, with_a_run};
 use crate::support::http::{Server, read_answer};
 use crate::support::scratch::{names, own_folder};
 use crate::support::{Scratch, must_have, wait_for};
+use std::fs::Permissions;
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 
 const SIMULATED: &str = "target=sim:wd40efrx&suite=first&level=read&label=from+a+page";
 
@@ -220,18 +222,25 @@ fn token_hides_everything_from_strangers() {
 #[test]
 fn collectors_get_the_newest_run_of_each_drive() {
     let (scratch, id) = with_a_run();
-    let server = Server::start(&scratch, &["--token"]);
-    let (_, token) = server.address.split_once("/?token=").expect("the address has the token");
+    let kept = scratch.file("token", "6f1ad7c2b3e84590\n");
+    let allow = |mode| std::fs::set_permissions(&kept, Permissions::from_mode(mode)).unwrap();
+    let asked = format!("--token-file={kept}");
+    allow(0o644);
+    scratch
+        .drivescope(&["serve", "--listen=:0", &asked])
+        .refused_with(2, &["others can read it; chmod 600"]);
+    allow(0o600);
+    let server = Server::start(&scratch, &[&asked]);
     server.get("/metrics").status(403);
-    let bearer = format!("Authorization: Bearer {token}");
-    let plain = server.ask("GET", "/metrics", &[&bearer], "").status(200);
+    let bearer = "Authorization: Bearer 6f1ad7c2b3e84590";
+    let plain = server.ask("GET", "/metrics", &[bearer], "").status(200);
     assert_eq!(plain.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
     let info = format!("suite=\"quick\",run=\"{id}\"");
     let plain = plain.has(&["# TYPE drivescope_requests_per_second gauge\n", &info, "\n# EOF\n"]);
     crate::monitoring::check(&plain.body);
     let newer = crate::store::add_run(&scratch, &[]);
     let accept = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5";
-    let open = server.ask("GET", "/metrics", &[&bearer, accept], "").status(200);
+    let open = server.ask("GET", "/metrics", &[bearer, accept], "").status(200);
     let kind = open.header("content-type").expect("it has one");
     assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
     assert!(open.body.contains(&newer) && !open.body.contains(&id), "{open:?}");

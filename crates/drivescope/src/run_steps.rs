@@ -110,6 +110,7 @@ pub fn carry_out(
         label,
         price,
         quiet,
+        has_several: runs.len() > 1,
         live,
         together,
         json,

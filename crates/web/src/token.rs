@@ -4,11 +4,14 @@ use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::{self, Read};
 
+/// A shorter one can be guessed.
+const KEPT_MIN: usize = 16;
+
 /// Random bytes of a token: 2^128 values cannot be guessed.
 const BYTES: usize = 16;
 
 /// A random token, and what the cookie of an admitted browser has instead of it: whoever reads a cookie does not learn
-/// the token. Both in hexadecimal digits, and valid until the server ends.
+/// the token. Both in hexadecimal digits, and valid until the server ends, unless the token is kept.
 #[derive(Clone)]
 pub struct AccessToken {
     token: String,
@@ -20,6 +23,12 @@ impl AccessToken {
     pub fn random() -> io::Result<Self> {
         let mut source = std::fs::File::open("/dev/urandom")?;
         Ok(Self { token: digits(&mut source)?, cookie: digits(&mut source)? })
+    }
+
+    /// With a token that outlives the server; `None` if it can be guessed or does not fit into an address.
+    pub fn kept(token: &str) -> io::Result<Option<Self>> {
+        let is_fit = token.len() >= KEPT_MIN && token.bytes().all(|b| b.is_ascii_alphanumeric());
+        Ok(if is_fit { Some(Self { token: token.to_string(), ..Self::random()? }) } else { None })
     }
 
     /// For the address that is printed.
@@ -73,5 +82,10 @@ mod tests {
         assert!(!token.is(AccessToken::random().unwrap().digits()));
         assert!(token.is_cookie(token.of_cookie()) && !token.is_cookie(&digits));
         assert!(!token.is(token.of_cookie()));
+        let kept = AccessToken::kept("0123456789abcdeF").unwrap().unwrap();
+        assert!(kept.is("0123456789abcdeF") && !kept.is_cookie("0123456789abcdeF"));
+        for unfit in ["", "0123456789abcde", "0123456789abcde&", "0123456789 abcdef"] {
+            assert!(AccessToken::kept(unfit).unwrap().is_none(), "{unfit}");
+        }
     }
 }

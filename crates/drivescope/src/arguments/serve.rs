@@ -3,6 +3,7 @@
 use super::StoreArguments;
 use clap::Args;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 /// The port, unless another one is named.
 const PORT: u16 = 7483;
@@ -29,6 +30,10 @@ pub struct ServeArguments {
     /// Ask for a token also on this machine's own address: other users of the machine can reach it.
     #[arg(long)]
     pub token: bool,
+    /// Ask for the token in this file, which stays the same when serve is started again, as collectors of metrics need
+    /// it: 16 letters and digits or more, readable by its owner alone.
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
     /// The store of runs.
     #[command(flatten)]
     pub store: StoreArguments,

@@ -15,6 +15,8 @@ use drivescope_web::{AccessToken, Guard, Site};
 pub use local_workbench::LocalWorkbench;
 use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Serves until a signal; runs started by browsers are then stopped, and their results are kept.
@@ -23,12 +25,10 @@ pub fn serve(arguments: &ServeArguments, signals: &RunSignals) -> Result<Code, F
     check(&store)?;
     let listener = bind(arguments.listen)?;
     let bound = listener.local_addr().map_err(|error| cannot_listen(arguments.listen, &error))?;
-    let token = if arguments.token || !bound.ip().is_loopback() {
-        Some(AccessToken::random().map_err(|error| {
-            Failure::usage(format!("cannot make a token: {error}; check /dev/urandom"))
-        })?)
-    } else {
-        None
+    let is_asked = arguments.token || !bound.ip().is_loopback();
+    let token = match &arguments.token_file {
+        Some(file) => Some(token_in(file)?),
+        None => is_asked.then(AccessToken::random).transpose().map_err(no_random)?,
     };
     let machine = machine_name();
     let address = address(bound, machine.as_deref(), token.as_ref());
@@ -49,6 +49,24 @@ pub fn serve(arguments: &ServeArguments, signals: &RunSignals) -> Result<Code, F
     let was_running = site.stop_runs();
     served.map_err(|error| Failure::usage(no_thread(&error)))?;
     Ok(if was_running { Code::Interrupted } else { Code::Ok })
+}
+
+/// The token in `file`. Errors: others can read it, or it is none.
+fn token_in(file: &Path) -> Result<AccessToken, Failure> {
+    let refuse = |why: String| Failure::usage(format!("--token-file {}: {why}", file.display()));
+    let remedy = "make one with: (umask 077; openssl rand -hex 16 > FILE)";
+    let read = || Ok((std::fs::metadata(file)?, std::fs::read_to_string(file)?));
+    let (found, text) =
+        read().map_err(|error: std::io::Error| refuse(format!("{error}; {remedy}")))?;
+    if found.permissions().mode() & 0o077 != 0 {
+        return Err(refuse("others can read it; chmod 600 it".to_string()));
+    }
+    let token = AccessToken::kept(text.trim()).map_err(no_random)?;
+    token.ok_or_else(|| refuse(format!("not 16 letters and digits or more; {remedy}")))
+}
+
+fn no_random(error: std::io::Error) -> Failure {
+    Failure::usage(format!("cannot make a token: {error}; check /dev/urandom"))
 }
 
 /// Checks that the store works, or does not exist yet. A locked store may be free later, and a server be back.

@@ -43,6 +43,8 @@ pub struct RunOptions {
     pub label: Option<String>,
     pub price: Option<Price>,
     pub quiet: bool,
+    /// Each result names its target, even if `quiet`.
+    pub has_several: bool,
     pub live: bool,
     /// Several runs at once: nothing is printed before all have ended.
     pub together: bool,
@@ -179,14 +181,20 @@ impl<'o> Outcomes<'o> {
 
     /// Prints the first lines: what will happen to which drive.
     pub(super) fn announce(&self, run: &Run) {
-        if !self.has_tables() || self.options.quiet {
+        let RunOptions { quiet, has_several, .. } = *self.options;
+        if !self.has_tables() || (quiet && !has_several) {
             return;
+        }
+        if !self.runs.is_empty() {
+            output::print_line("");
         }
         let style = output::style();
         let program = concat!("drivescope ", env!("CARGO_PKG_VERSION"));
         let header = text::header(program, &run.plan, &run.target, run.drive.as_ref(), style);
         output::print_line(&header);
-        output::print_line(&text::plan(&run.plan, &run.target, style));
+        if !quiet {
+            output::print_line(&text::plan(&run.plan, &run.target, style));
+        }
     }
 
     /// Prints the result of a run that has ended.
@@ -367,7 +375,7 @@ fn warn(findings: &[Finding]) {
 /// Prints the results, and where the run is stored.
 fn conclude(run: &Run, options: &RunOptions, kept: SaveOutcome) {
     let style = output::style();
-    let gap = if options.quiet { "" } else { "\n" };
+    let gap = if options.quiet && !options.has_several { "" } else { "\n" };
     output::print_line(&format!("{gap}{}", text::results(run, style)));
     if options.verbose {
         output::print_line(&format!("\n{}", text::verbose(run, style)));
