@@ -1,6 +1,6 @@
 //! Databases as a load for drives, behind one trait.
 //!
-//! A database is found ([`find`]), made in a folder of the caller, loaded, and queried. It runs as
+//! A database is found ([`find()`]), made in a folder of the caller, loaded, and queried. It runs as
 //! a server of its own or within this program, and never outlives it. Nothing here knows of rounds, counters of drives
 //! or page caches: that is the workload `sql`.
 

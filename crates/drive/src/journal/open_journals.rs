@@ -225,7 +225,7 @@ fn cannot_use(folder: &Path, error: DriveError) -> JournalError {
 /// Restores the drive of a journal from it, whichever device that drive is now. `is_sure`: the user says that it
 /// is the drive, whatever it holds.
 ///
-/// Errors: as [`super::recover`], and the drive is not attached, more than once, in use, or holds something else than
+/// Errors: as [`super::recover()`], and the drive is not attached, more than once, in use, or holds something else than
 /// the run can have left there.
 pub fn restore(
     roots: &Roots,
@@ -265,7 +265,7 @@ pub fn restore(
     restore_claimed((&mut folder, name, file), &disk, is_sure, on)
 }
 
-/// Restores a claimed drive from the open journal of this name. Errors: as [`super::recover`], and it holds something
+/// Restores a claimed drive from the open journal of this name. Errors: as [`super::recover()`], and it holds something
 /// else than the run can have left there.
 pub(crate) fn restore_claimed(
     (folder, name, mut file): (&mut StateFolder, &str, OpenFile),

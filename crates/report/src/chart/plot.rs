@@ -1,4 +1,4 @@
-//! A plot as data: axes, and what stands between them. Workloads make plots; [`super::svg`] draws them.
+//! A plot as data: axes, and what stands between them. Workloads make plots; [`svg`](mod@super::svg) draws them.
 
 use super::axis::PlotAxis;
 use drivescope_model::Metric;
