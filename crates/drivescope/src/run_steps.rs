@@ -91,12 +91,8 @@ pub fn carry_out(
         return dry_run::dry_run(&runs, store, json, permission.as_ref());
     }
     if let Some(permission) = &permission {
-        signals.begin(STOPPING);
-        let store = StoreLocation::parse(store).ok().filter(|_| !no_save);
-        let own = claim::own_places(store.and_then(|store| own_file(&store)));
-        let terminal = if quiet || json { None } else { Terminal::find(&signals.stop) };
-        before_images::check(&runs)?;
-        claim::claim_all(&mut runs, permission, &own, terminal.as_ref())?;
+        let kept_in = StoreLocation::parse(store).ok().filter(|_| !no_save);
+        claim_devices(&mut runs, permission, kept_in, !quiet && !json, signals)?;
     }
     let open = || if no_save { Ok(None) } else { open_store(store, permission.is_some(), signals) };
     // Runs side by side write to the store by a connection each.
@@ -125,6 +121,21 @@ pub fn carry_out(
         return together::measure_together(runs, &options, opened, signals);
     }
     measure(runs, &options, opened.pop().flatten(), signals)
+}
+
+/// Claims what the plans write to; whoever sits at the terminal may be asked.
+fn claim_devices(
+    runs: &mut [PlannedRun],
+    permission: &WritePermission,
+    kept_in: Option<StoreLocation>,
+    may_ask: bool,
+    signals: &RunSignals,
+) -> Result<(), Failure> {
+    signals.begin(STOPPING);
+    let own = claim::own_places(kept_in.and_then(|store| own_file(&store)));
+    let terminal = if may_ask { Terminal::find(&signals.stop) } else { None };
+    before_images::check(runs)?;
+    claim::claim_all(runs, permission, &own, terminal.as_ref())
 }
 
 /// A signal meanwhile ends the run afterwards, so that no half-made store is left. An earlier signal has already been

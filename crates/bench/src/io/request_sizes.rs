@@ -47,7 +47,7 @@ impl MixedSizes {
     fn draw(&mut self) -> u32 {
         let drawn = (self.random.next_u64() >> 32) as u32;
         let chosen = self.sizes.iter().find(|(_, up_to)| drawn <= *up_to);
-        chosen.map_or(0, |(bytes, _)| *bytes)
+        chosen.expect("the last size is chosen up to the largest number").0
     }
 }
 

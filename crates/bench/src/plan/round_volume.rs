@@ -59,7 +59,7 @@ pub fn round_bytes(
     let requests = each.saturating_mul(cell.shape.threads.into());
     let (all, share) = (requests as f64, 1.0 - f64::from(cell.mix.read_percent()) / 100.0);
     let spread = SIGMAS * (all * share * (1.0 - share)).sqrt();
-    ((all * share + spread).ceil() as u64).min(requests).saturating_mul(cell.shape.mean_block().0)
+    ((all * share + spread).ceil() as u64).min(requests).saturating_mul(cell.shape.block.0)
 }
 
 #[cfg(test)]
