@@ -80,7 +80,7 @@ fn position(result: &TestResult) -> Option<Chart> {
         name: "surface-position".to_string(),
         title: title.to_string(),
         caption: format!(
-            "Line: sequential rate at {} places{median}; at the start and the end: of a twentieth each.{zones}{dots}{marked}",
+            "Line: sequential rate at {} places{median}; at the start and the end: of a twentieth each.{zones}{marked}{dots}",
             whole(first.len() as u64)
         ),
         description: format!(
